@@ -26,13 +26,13 @@ const MONEY: [&str; 9] = [
     "usedMoney",
 ];
 
-/// Returns whether a document is part of a Da Vinci export: no prior authorization of drugs, and of claims that were
-/// served only those since `since_us`, unix microseconds, which have to say when. Claims about drugs are part of it.
+/// Returns whether a document belongs in a Da Vinci export: not a drug prior authorization, and claims only if served
+/// since `since_us`. Claims about drugs are part of it.
 ///
 /// # Source
 /// 42 CFR 422.121(a)(2), (b)(4)(ii); `docs/decisions.md`, "Exports".
 #[must_use]
-pub fn is_shared(document: &Value, since_us: Option<i64>) -> bool {
+pub fn is_in_davinci_export(document: &Value, since_us: Option<i64>) -> bool {
     let resource_type = text(document, "resourceType").unwrap_or_default();
     if !CLAIMS.contains(&resource_type) {
         return true;
@@ -47,9 +47,9 @@ pub fn is_shared(document: &Value, since_us: Option<i64>) -> bool {
     }
 }
 
-/// A claim or coverage without amounts of money; any other document as it is.
+/// Returns a claim or coverage without amounts of money, and any other document unchanged.
 #[must_use]
-pub fn without_money(document: Value) -> Value {
+pub fn strip_money_amounts(document: Value) -> Value {
     match text(&document, "resourceType") {
         Some(resource_type) if resource_type == "Coverage" || CLAIMS.contains(&resource_type) => stripped(document),
         _ => document,
@@ -146,9 +146,9 @@ mod tests {
             ),
             (json!({"resourceType": "ExplanationOfBenefit"}), false),
         ] {
-            assert_eq!(is_shared(&document, Some(SINCE_US)), shared, "{document}");
+            assert_eq!(is_in_davinci_export(&document, Some(SINCE_US)), shared, "{document}");
         }
-        assert!(is_shared(&json!({"resourceType": "ExplanationOfBenefit"}), None));
+        assert!(is_in_davinci_export(&json!({"resourceType": "ExplanationOfBenefit"}), None));
     }
 
     #[test]
@@ -164,11 +164,11 @@ mod tests {
             "item": [{"sequence": 1, "adjudication": [{"category": {"text": "c"}}], "extension": [{"url": "u"}],
                 "quantity": {"value": 2}}],
         });
-        assert_eq!(without_money(document), left);
+        assert_eq!(strip_money_amounts(document), left);
         let coverage =
             json!({"resourceType": "Coverage", "costToBeneficiary": [{"valueMoney": amount}], "status": "active"});
-        assert_eq!(without_money(coverage), json!({"resourceType": "Coverage", "status": "active"}));
+        assert_eq!(strip_money_amounts(coverage), json!({"resourceType": "Coverage", "status": "active"}));
         let other = json!({"resourceType": "Observation", "total": 1});
-        assert_eq!(without_money(other.clone()), other);
+        assert_eq!(strip_money_amounts(other.clone()), other);
     }
 }

@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::elements::{each, has_code, referred, text};
-use crate::requester::{MatchKind, RequestingOrganization};
+use crate::requester::{MatchRequesterKind, RequestingOrganization};
 
 /// A Consent that allows all that is not sensitive is of no use where nothing is redacted.
 const SENSITIVE: &str = "http://hl7.org/fhir/us/davinci-hrex/StructureDefinition-hrex-consent.html#sensitive";
 const PARTICIPATION: &str = "http://terminology.hl7.org/CodeSystem/v3-ParticipationType";
 const PURPOSE: &str = "http://hl7.org/fhir/us/davinci-pdex/CodeSystem/pdex-consent-api-purpose";
 
-/// The reason why nothing of a member is shared.
+/// The reason why consent does not let a member's data be shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ConsentConstraint {
+pub enum ConsentDenialReason {
     /// There is no Consent, or it is not active.
     Status,
     /// It denies.
@@ -36,17 +36,17 @@ pub enum ConsentConstraint {
     Persistence,
 }
 
-/// The party whose consent an export requires.
+/// The consent that an export requires: no opt-out, or an opt-in for one organization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ConsentRule {
+pub enum ExportConsentRule {
     /// That of every member except those who have opted out.
     OptOut,
     /// That of members who allow it to this organization alone.
     OptIn(RequestingOrganization),
 }
 
-/// The facts by which a Consent is judged.
+/// The facts that a Consent is checked against: organization, time and base URL.
 #[derive(Clone, Copy, Debug)]
 pub struct ConsentContext<'a> {
     /// The organization that requests the data.
@@ -58,44 +58,48 @@ pub struct ConsentContext<'a> {
 }
 
 impl ConsentContext<'_> {
-    /// What constrains a member, by the Consent that was sent with the request.
+    /// Checks the Consent that was sent with a match request.
     ///
     /// A provider's is its attestation that it treats the member: it has to be active.
     ///
     /// # Errors
-    /// The first [`ConsentConstraint`].
+    /// The first [`ConsentDenialReason`].
     ///
     /// # Source
     /// HL7 Da Vinci `HRex`, Consent profile; `docs/decisions.md`, "Member match".
-    pub fn sent(&self, consent: Option<&Value>, kind: MatchKind) -> Result<(), ConsentConstraint> {
-        let consent = consent.ok_or(ConsentConstraint::Status)?;
+    pub fn check_sent_consent(
+        &self,
+        consent: Option<&Value>,
+        kind: MatchRequesterKind,
+    ) -> Result<(), ConsentDenialReason> {
+        let consent = consent.ok_or(ConsentDenialReason::Status)?;
         match kind {
-            MatchKind::Provider if text(consent, "status") == Some("active") => Ok(()),
-            MatchKind::Provider => Err(ConsentConstraint::Status),
-            MatchKind::Payer if self.requester.organization.is_none() => Err(ConsentConstraint::Persistence),
-            MatchKind::Payer => self.allows(consent),
+            MatchRequesterKind::Provider if text(consent, "status") == Some("active") => Ok(()),
+            MatchRequesterKind::Provider => Err(ConsentDenialReason::Status),
+            MatchRequesterKind::Payer if self.requester.organization.is_none() => Err(ConsentDenialReason::Persistence),
+            MatchRequesterKind::Payer => self.check_allows_sharing(consent),
         }
     }
 
-    /// Whether a Consent allows this organization everything at this moment.
+    /// Checks that a Consent lets this organization have everything at this moment.
     ///
     /// # Errors
-    /// The first [`ConsentConstraint`].
-    pub fn allows(&self, consent: &Value) -> Result<(), ConsentConstraint> {
+    /// The first [`ConsentDenialReason`].
+    pub fn check_allows_sharing(&self, consent: &Value) -> Result<(), ConsentDenialReason> {
         let holds = |holds: bool, constraint| if holds { Ok(()) } else { Err(constraint) };
         let provision = consent.get("provision");
         let denies = provision.and_then(|provision| text(provision, "type")) == Some("deny");
-        holds(text(consent, "status") == Some("active"), ConsentConstraint::Status)?;
-        holds(!denies, ConsentConstraint::Denied)?;
+        holds(text(consent, "status") == Some("active"), ConsentDenialReason::Status)?;
+        holds(!denies, ConsentDenialReason::Denied)?;
         let period = provision.and_then(|provision| provision.get("period"));
-        holds(period.is_some_and(|period| covers(period, self.now_us)), ConsentConstraint::Period)?;
+        holds(period.is_some_and(|period| covers(period, self.now_us)), ConsentDenialReason::Period)?;
         let actors = provision.map_or(&[][..], |provision| each(provision, "actor"));
         let recipients = actors.iter().filter(|actor| has_code(actor.get("role"), Some(PARTICIPATION), "IRCP"));
         let named = recipients.filter_map(|actor| actor.get("reference"));
         let is_recipient = named.into_iter().any(|reference| self.is_requester(consent, reference));
-        holds(is_recipient, ConsentConstraint::Recipient)?;
+        holds(is_recipient, ConsentDenialReason::Recipient)?;
         let sensitive = each(consent, "policy").iter().any(|policy| text(policy, "uri") == Some(SENSITIVE));
-        holds(sensitive, ConsentConstraint::Policy)
+        holds(sensitive, ConsentDenialReason::Policy)
     }
 
     /// Returns whether a reference of a Consent names the organization that asks: by its id here, by its identifier, or
@@ -120,39 +124,39 @@ impl ConsentContext<'_> {
     }
 }
 
-/// Returns whether a stored Consent keeps its patient out of what providers are given.
+/// Returns whether a stored Consent is an opt-out from sharing with providers.
 #[must_use]
-pub fn opts_out(consent: &Value) -> bool {
+pub fn is_provider_opt_out(consent: &Value) -> bool {
     let purpose =
         each(consent, "category").iter().any(|category| has_code(Some(category), Some(PURPOSE), "provider-access"));
     let denies = consent.get("provision").and_then(|provision| text(provision, "type")) == Some("deny");
     text(consent, "status") == Some("active") && purpose && denies
 }
 
-/// Returns the patient a stored Consent is about, by its id.
+/// Returns the id of the patient of a stored Consent.
 #[must_use]
-pub fn patient<'a>(consent: &'a Value, base_url: &str) -> Option<&'a str> {
+pub fn consent_patient_id<'a>(consent: &'a Value, base_url: &str) -> Option<&'a str> {
     referred(consent.get("patient")?, "Patient", base_url)
 }
 
-/// Those of `patients` whose stored Consents let an export write what is theirs.
+/// Returns the patients whose stored Consents allow the export.
 #[must_use]
-pub fn consenting(
-    rule: &ConsentRule,
+pub fn consenting_patients(
+    rule: &ExportConsentRule,
     patients: &[&str],
     consents: &[(String, Value)],
     (now_us, base_url): (i64, &str),
 ) -> BTreeSet<String> {
     let of = |holds: &dyn Fn(&Value) -> bool| -> BTreeSet<&str> {
         let held = consents.iter().map(|(_, consent)| consent).filter(|consent| holds(consent));
-        held.filter_map(|consent| patient(consent, base_url)).collect()
+        held.filter_map(|consent| consent_patient_id(consent, base_url)).collect()
     };
-    let out = of(&opts_out);
+    let out = of(&is_provider_opt_out);
     let allowed = match rule {
-        ConsentRule::OptOut => None,
-        ConsentRule::OptIn(requester) => {
+        ExportConsentRule::OptOut => None,
+        ExportConsentRule::OptIn(requester) => {
             let judge = ConsentContext { requester, now_us, base_url };
-            Some(of(&|consent| judge.allows(consent).is_ok()))
+            Some(of(&|consent| judge.check_allows_sharing(consent).is_ok()))
         }
     };
     let may = |id: &str| match &allowed {
@@ -162,10 +166,9 @@ pub fn consenting(
     patients.iter().filter(|id| may(id)).map(|id| (*id).to_owned()).collect()
 }
 
-/// Returns the Consent to be stored of the one that was sent: about the patient it was found to be, for the
-/// organization that asked.
+/// Returns the sent Consent in the form to be stored: for the matched patient and the requesting organization.
 #[must_use]
-pub fn consent_to_store(sent: &Value, patient: &str, organization: &str) -> Value {
+pub fn prepare_stored_consent(sent: &Value, patient: &str, organization: &str) -> Value {
     let mut consent: Map<String, Value> = sent.as_object().cloned().unwrap_or_default();
     for name in ["resourceType", "id", "meta"] {
         consent.remove(name);
@@ -239,9 +242,10 @@ mod tests {
         })
     }
 
-    fn judged(consent: &Value) -> Result<(), ConsentConstraint> {
+    fn judged(consent: &Value) -> Result<(), ConsentDenialReason> {
         let requester = requester();
-        ConsentContext { requester: &requester, now_us: NOW_US, base_url: OWN }.sent(Some(consent), MatchKind::Payer)
+        ConsentContext { requester: &requester, now_us: NOW_US, base_url: OWN }
+            .check_sent_consent(Some(consent), MatchRequesterKind::Payer)
     }
 
     fn changed(pointer: &str, value: Value) -> Value {
@@ -255,34 +259,37 @@ mod tests {
         assert_eq!(judged(&good()), Ok(()));
         let recipient = "/provision/actor/0/reference";
         for (pointer, value, constraint) in [
-            ("/status", json!("inactive"), ConsentConstraint::Status),
-            ("/provision/type", json!("deny"), ConsentConstraint::Denied),
-            ("/provision/period", json!(null), ConsentConstraint::Period),
-            ("/provision/period", json!({}), ConsentConstraint::Period),
-            ("/provision/period/end", json!("2025-12-31"), ConsentConstraint::Period),
-            ("/provision/period/start", json!("2026-01-02"), ConsentConstraint::Period),
-            ("/provision/period/end", json!("whenever"), ConsentConstraint::Period),
-            ("/provision/period/start", json!(7), ConsentConstraint::Period),
-            (recipient, json!({"reference": "Organization/payer-c"}), ConsentConstraint::Recipient),
+            ("/status", json!("inactive"), ConsentDenialReason::Status),
+            ("/provision/type", json!("deny"), ConsentDenialReason::Denied),
+            ("/provision/period", json!(null), ConsentDenialReason::Period),
+            ("/provision/period", json!({}), ConsentDenialReason::Period),
+            ("/provision/period/end", json!("2025-12-31"), ConsentDenialReason::Period),
+            ("/provision/period/start", json!("2026-01-02"), ConsentDenialReason::Period),
+            ("/provision/period/end", json!("whenever"), ConsentDenialReason::Period),
+            ("/provision/period/start", json!(7), ConsentDenialReason::Period),
+            (recipient, json!({"reference": "Organization/payer-c"}), ConsentDenialReason::Recipient),
             (
                 recipient,
                 json!({"reference": "https://other.example/fhir/Organization/payer-b"}),
-                ConsentConstraint::Recipient,
+                ConsentDenialReason::Recipient,
             ),
-            (recipient, json!({"reference": "#o"}), ConsentConstraint::Recipient),
-            (recipient, json!({"identifier": {"system": "urn:npi", "value": "2"}}), ConsentConstraint::Recipient),
-            ("/provision/actor/0/role/coding/0/code", json!("PRCP"), ConsentConstraint::Recipient),
-            ("/provision/actor", json!([]), ConsentConstraint::Recipient),
-            ("/policy/0/uri", json!(SENSITIVE.replace("sensitive", "regular")), ConsentConstraint::Policy),
-            ("/policy", json!([]), ConsentConstraint::Policy),
-            ("/provision", json!(null), ConsentConstraint::Period),
+            (recipient, json!({"reference": "#o"}), ConsentDenialReason::Recipient),
+            (recipient, json!({"identifier": {"system": "urn:npi", "value": "2"}}), ConsentDenialReason::Recipient),
+            ("/provision/actor/0/role/coding/0/code", json!("PRCP"), ConsentDenialReason::Recipient),
+            ("/provision/actor", json!([]), ConsentDenialReason::Recipient),
+            ("/policy/0/uri", json!(SENSITIVE.replace("sensitive", "regular")), ConsentDenialReason::Policy),
+            ("/policy", json!([]), ConsentDenialReason::Policy),
+            ("/provision", json!(null), ConsentDenialReason::Period),
         ] {
             assert_eq!(judged(&changed(pointer, value.clone())), Err(constraint), "{pointer} {value}");
         }
         let nobody = RequestingOrganization { organization: None, ..requester() };
         let judge = ConsentContext { requester: &nobody, now_us: NOW_US, base_url: OWN };
-        assert_eq!(judge.sent(Some(&good()), MatchKind::Payer), Err(ConsentConstraint::Persistence));
-        assert_eq!(judge.sent(None, MatchKind::Payer), Err(ConsentConstraint::Status));
+        assert_eq!(
+            judge.check_sent_consent(Some(&good()), MatchRequesterKind::Payer),
+            Err(ConsentDenialReason::Persistence)
+        );
+        assert_eq!(judge.check_sent_consent(None, MatchRequesterKind::Payer), Err(ConsentDenialReason::Status));
     }
 
     #[test]
@@ -298,7 +305,7 @@ mod tests {
         for period in [json!({"start": "2026-01-01T00:00:01Z"}), json!({"start": "26"}), json!({"end": "2026-13"})] {
             assert_eq!(
                 judged(&changed("/provision/period", period.clone())),
-                Err(ConsentConstraint::Period),
+                Err(ConsentDenialReason::Period),
                 "{period}"
             );
         }
@@ -320,7 +327,7 @@ mod tests {
             consent["contained"] = json!([{"resourceType": "Organization", "id": "o", "identifier": [identifier]}]);
             assert_eq!(judged(&consent), Ok(()));
             consent["contained"][0]["identifier"] = json!([]);
-            assert_eq!(judged(&consent), Err(ConsentConstraint::Recipient));
+            assert_eq!(judged(&consent), Err(ConsentDenialReason::Recipient));
         }
     }
 
@@ -328,9 +335,12 @@ mod tests {
     fn a_provider_attests_with_an_active_consent_and_no_more() {
         let requester = requester();
         let judge = ConsentContext { requester: &requester, now_us: NOW_US, base_url: OWN };
-        assert_eq!(judge.sent(Some(&json!({"status": "active"})), MatchKind::Provider), Ok(()));
+        assert_eq!(judge.check_sent_consent(Some(&json!({"status": "active"})), MatchRequesterKind::Provider), Ok(()));
         for consent in [Some(json!({"status": "draft"})), Some(json!({})), None] {
-            assert_eq!(judge.sent(consent.as_ref(), MatchKind::Provider), Err(ConsentConstraint::Status));
+            assert_eq!(
+                judge.check_sent_consent(consent.as_ref(), MatchRequesterKind::Provider),
+                Err(ConsentDenialReason::Status)
+            );
         }
     }
 
@@ -345,19 +355,19 @@ mod tests {
     fn an_export_writes_for_who_has_not_opted_out_or_has_opted_in() {
         let mut inactive = opt_out("b");
         inactive["status"] = json!("inactive");
-        let allowed = consent_to_store(&good(), "c", "payer-b");
+        let allowed = prepare_stored_consent(&good(), "c", "payer-b");
         let consents = [opt_out("a"), inactive, allowed].map(|consent| ("id".to_owned(), consent));
-        let of = |rule: &ConsentRule| consenting(rule, &["a", "b", "c", "d"], &consents, (NOW_US, OWN));
-        assert_eq!(of(&ConsentRule::OptOut).into_iter().collect::<Vec<_>>(), ["b", "c", "d"]);
-        assert_eq!(of(&ConsentRule::OptIn(requester())).into_iter().collect::<Vec<_>>(), ["c"]);
+        let of = |rule: &ExportConsentRule| consenting_patients(rule, &["a", "b", "c", "d"], &consents, (NOW_US, OWN));
+        assert_eq!(of(&ExportConsentRule::OptOut).into_iter().collect::<Vec<_>>(), ["b", "c", "d"]);
+        assert_eq!(of(&ExportConsentRule::OptIn(requester())).into_iter().collect::<Vec<_>>(), ["c"]);
         let other =
             RequestingOrganization { organization: Some("other".to_owned()), value: "2".to_owned(), ..requester() };
-        assert!(of(&ConsentRule::OptIn(other)).is_empty());
+        assert!(of(&ExportConsentRule::OptIn(other)).is_empty());
     }
 
     #[test]
     fn what_is_kept_is_about_our_patient_and_for_who_asked() {
-        let kept = consent_to_store(&good(), "p", "payer-b");
+        let kept = prepare_stored_consent(&good(), "p", "payer-b");
         assert_eq!(kept["patient"]["reference"], "Patient/p");
         assert_eq!(kept["organization"], json!([{"reference": "Organization/payer-b"}]));
         assert_eq!((kept.get("id"), kept.get("resourceType")), (None, None));

@@ -1,12 +1,12 @@
 //! `$davinci-data-export`: which export of a Group is asked for.
 
-use fhir_store::match_group::{MEMBER_MATCH, TREATMENT};
+use fhir_store::member_match_group::{MEMBER_MATCH_GROUP_PROFILE, TREATMENT_RELATIONSHIP_PROFILE};
 use serde_json::Value;
 
-use crate::consent::ConsentRule;
+use crate::bulk_export::{ElementSelection, ExportParameters};
+use crate::consent::ExportConsentRule;
 use crate::elements::{each, referred};
-use crate::export::{ElementSelection, ExportParameters};
-use crate::member_match::group;
+use crate::member_match::match_group;
 use crate::requester::RequestingOrganization;
 
 /// How far back a payer's claims go: five years of 365.25 days, in microseconds.
@@ -18,7 +18,7 @@ const PREFIX: &str = "hl7.fhir.us.davinci-pdex#";
 
 /// The purpose of a Da Vinci export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExportType {
+pub enum DavinciExportType {
     /// The next payer of the members, who have allowed it.
     PayerToPayer,
     /// A provider who treats the members, of whom none opted out.
@@ -54,12 +54,12 @@ pub enum DavinciExportError {
     NoMember(String),
 }
 
-impl ExportType {
-    /// Returns the export that a request asks for.
+impl DavinciExportType {
+    /// Returns the export type that the request parameters name.
     ///
     /// # Errors
     /// [`DavinciExportError`].
-    pub fn of(asked: &ExportParameters) -> Result<Self, DavinciExportError> {
+    pub fn from_parameters(asked: &ExportParameters) -> Result<Self, DavinciExportError> {
         let sent = asked.export_type.as_deref().ok_or(DavinciExportError::NoType)?;
         let export_type = match sent.strip_prefix(PREFIX) {
             Some("payertopayer") => Self::PayerToPayer,
@@ -73,9 +73,9 @@ impl ExportType {
         if on_claims { Err(DavinciExportError::FilterOnClaims) } else { Ok(export_type) }
     }
 
-    /// Its name after the `#`.
+    /// Returns the name of the type after the `#` of its code.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub const fn fragment_name(self) -> &'static str {
         match self {
             Self::PayerToPayer => "payertopayer",
             Self::ProviderDownload => "provider-download",
@@ -84,47 +84,48 @@ impl ExportType {
 
     const fn profile(self) -> &'static str {
         match self {
-            Self::PayerToPayer => MEMBER_MATCH,
-            Self::ProviderDownload => TREATMENT,
+            Self::PayerToPayer => MEMBER_MATCH_GROUP_PROFILE,
+            Self::ProviderDownload => TREATMENT_RELATIONSHIP_PROFILE,
         }
     }
 
-    /// Whether a Group is one this export is made of, at this moment (unix microseconds).
+    /// Checks that a Group is one that this type exports, at this moment.
     ///
     /// # Errors
     /// [`DavinciExportError`].
-    pub fn check(self, group: &Value, now_us: i64) -> Result<(), DavinciExportError> {
+    pub fn check_group(self, group: &Value, now_us: i64) -> Result<(), DavinciExportError> {
         let profiles = group.get("meta").map_or(&[][..], |meta| each(meta, "profile"));
         if !profiles.iter().any(|profile| profile.as_str() == Some(self.profile())) {
-            return Err(DavinciExportError::Profile(self.name()));
+            return Err(DavinciExportError::Profile(self.fragment_name()));
         }
-        let active = group.get("active") == Some(&Value::Bool(true)) && !group::is_over(group, now_us);
+        let active = group.get("active") == Some(&Value::Bool(true)) && !match_group::is_group_expired(group, now_us);
         if active { Ok(()) } else { Err(DavinciExportError::Inactive) }
     }
 
-    /// Returns whose consent is asked, when the export is written. Not specified for an administrator without a claim;
-    /// it exports for whom the Group was made.
+    /// Returns the consent rule of the export. Not specified for an administrator without a claim; it exports for whom
+    /// the Group was made.
     ///
     /// # Errors
     /// [`DavinciExportError::NoOrganization`].
-    pub fn consent(
+    pub fn required_consent(
         self,
         group: &Value,
         requester: Option<RequestingOrganization>,
-    ) -> Result<ConsentRule, DavinciExportError> {
+    ) -> Result<ExportConsentRule, DavinciExportError> {
         match self {
-            Self::ProviderDownload => Ok(ConsentRule::OptOut),
+            Self::ProviderDownload => Ok(ExportConsentRule::OptOut),
             Self::PayerToPayer => {
-                let requester =
-                    requester.or_else(|| group::made_for(group)).ok_or(DavinciExportError::NoOrganization)?;
-                Ok(ConsentRule::OptIn(requester))
+                let requester = requester
+                    .or_else(|| match_group::group_recipient_organization(group))
+                    .ok_or(DavinciExportError::NoOrganization)?;
+                Ok(ExportConsentRule::OptIn(requester))
             }
         }
     }
 
-    /// Returns what is left of a resource.
+    /// Returns the elements of resources that the export keeps.
     #[must_use]
-    pub const fn shape(self, now_us: i64) -> ElementSelection {
+    pub const fn element_selection(self, now_us: i64) -> ElementSelection {
         match self {
             Self::PayerToPayer => ElementSelection::DaVinci { claims_since_us: Some(now_us.saturating_sub(CLAIMS_US)) },
             Self::ProviderDownload => ElementSelection::DaVinci { claims_since_us: None },
@@ -132,9 +133,9 @@ impl ExportType {
     }
 }
 
-/// Returns the patients who are members of a Group, by their ids; one who is inactive in it is not a member.
+/// Returns the ids of the patients who are active members of a Group.
 #[must_use]
-pub fn member_ids(group: &Value, base_url: &str) -> std::collections::BTreeSet<String> {
+pub fn active_member_patient_ids(group: &Value, base_url: &str) -> std::collections::BTreeSet<String> {
     let members = each(group, "member").iter().filter(|member| member.get("inactive") != Some(&Value::Bool(true)));
     let ids = members.filter_map(|member| referred(member.get("entity")?, "Patient", base_url));
     ids.map(str::to_owned).collect()
@@ -152,9 +153,9 @@ mod tests {
 
     #[test]
     fn the_four_types_of_da_vinci_are_told_from_others() {
-        let of = |text: &str| ExportType::of(&asked(Some(text)));
-        assert_eq!(of("hl7.fhir.us.davinci-pdex#payertopayer"), Ok(ExportType::PayerToPayer));
-        assert_eq!(of("hl7.fhir.us.davinci-pdex#provider-download"), Ok(ExportType::ProviderDownload));
+        let of = |text: &str| DavinciExportType::from_parameters(&asked(Some(text)));
+        assert_eq!(of("hl7.fhir.us.davinci-pdex#payertopayer"), Ok(DavinciExportType::PayerToPayer));
+        assert_eq!(of("hl7.fhir.us.davinci-pdex#provider-download"), Ok(DavinciExportType::ProviderDownload));
         for text in ["provider-delta", "provider-snapshot"] {
             let text = format!("hl7.fhir.us.davinci-pdex#{text}");
             assert_eq!(of(&text), Err(DavinciExportError::UnservedType(text.clone())));
@@ -162,21 +163,27 @@ mod tests {
         for text in ["payertopayer", "hl7.fhir.us.davinci-pdex#", "hl7.fhir.us.davinci-pdex#PayerToPayer", ""] {
             assert_eq!(of(text), Err(DavinciExportError::UnknownType(text.to_owned())));
         }
-        assert_eq!(ExportType::of(&asked(None)), Err(DavinciExportError::NoType));
+        assert_eq!(DavinciExportType::from_parameters(&asked(None)), Err(DavinciExportError::NoType));
         let filters = vec![("ExplanationOfBenefit".parse().unwrap(), Vec::new())];
         let filtered = ExportParameters { filters, ..asked(Some("hl7.fhir.us.davinci-pdex#payertopayer")) };
-        assert_eq!(ExportType::of(&filtered), Err(DavinciExportError::FilterOnClaims));
+        assert_eq!(DavinciExportType::from_parameters(&filtered), Err(DavinciExportError::FilterOnClaims));
     }
 
     #[test]
     fn a_group_of_another_profile_or_inactive_is_refused() {
         let group = |profile: &str, active: bool| json!({"meta": {"profile": [profile]}, "active": active});
-        let export = ExportType::PayerToPayer;
-        assert_eq!(export.check(&group(MEMBER_MATCH, true), 0), Ok(()));
-        assert_eq!(export.check(&group(MEMBER_MATCH, false), 0), Err(DavinciExportError::Inactive));
-        assert_eq!(export.check(&group(TREATMENT, true), 0), Err(DavinciExportError::Profile("payertopayer")));
-        assert_eq!(export.check(&json!({}), 0), Err(DavinciExportError::Profile("payertopayer")));
-        assert_eq!(ExportType::ProviderDownload.check(&group(TREATMENT, true), 0), Ok(()));
+        let export = DavinciExportType::PayerToPayer;
+        assert_eq!(export.check_group(&group(MEMBER_MATCH_GROUP_PROFILE, true), 0), Ok(()));
+        assert_eq!(export.check_group(&group(MEMBER_MATCH_GROUP_PROFILE, false), 0), Err(DavinciExportError::Inactive));
+        assert_eq!(
+            export.check_group(&group(TREATMENT_RELATIONSHIP_PROFILE, true), 0),
+            Err(DavinciExportError::Profile("payertopayer"))
+        );
+        assert_eq!(export.check_group(&json!({}), 0), Err(DavinciExportError::Profile("payertopayer")));
+        assert_eq!(
+            DavinciExportType::ProviderDownload.check_group(&group(TREATMENT_RELATIONSHIP_PROFILE, true), 0),
+            Ok(())
+        );
     }
 
     #[test]
@@ -188,7 +195,7 @@ mod tests {
             {"entity": {"reference": "Patient/d"}, "inactive": true},
             {"entity": {"reference": "#1"}}, {"entity": {"reference": "Practitioner/p"}}, {},
         ]});
-        let ids: Vec<_> = member_ids(&group, "https://payer.example/fhir/").into_iter().collect();
+        let ids: Vec<_> = active_member_patient_ids(&group, "https://payer.example/fhir/").into_iter().collect();
         assert_eq!(ids, ["a", "b", "c"]);
     }
 }

@@ -12,15 +12,15 @@ use fhir_resource::ResourceId;
 use fhir_store::StoreError;
 use serde::{Deserialize, Serialize};
 
-use crate::export::ExportWork;
+use crate::bulk_export::ExportWork;
 use crate::member_match::MatchWork;
-use crate::requester::MatchKind;
+use crate::requester::MatchRequesterKind;
 
 /// Most jobs of one owner that have not ended. Not specified; ten, so that one partner that asks again and again
 /// does not keep the others waiting.
-pub const OPEN_JOBS_MAX: u32 = 10;
+pub const OPEN_JOBS_PER_OWNER_MAX: u32 = 10;
 
-/// The work of a job, complete but for the resources.
+/// The work of a job: an export or a match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobWork {
@@ -47,10 +47,10 @@ pub enum JobEndpoint {
     /// `$export-status`.
     Export,
     /// `Group/$bulk-member-match-status` or `Group/$provider-member-match-status`.
-    Match(MatchKind),
+    Match(MatchRequesterKind),
 }
 
-/// A job to be done.
+/// A job that is to be queued.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewJob {
     /// The id of the client that owns it.
@@ -108,21 +108,21 @@ pub struct JobFile {
     pub packed_bytes: u64,
 }
 
-/// There are [`OPEN_JOBS_MAX`] jobs of this owner already.
+/// There are [`OPEN_JOBS_PER_OWNER_MAX`] jobs of this owner already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{OPEN_JOBS_MAX} jobs of this client have not ended: wait for one, or cancel it")]
+#[error("{OPEN_JOBS_PER_OWNER_MAX} jobs of this client have not ended: wait for one, or cancel it")]
 pub struct TooManyJobsError;
 
-/// The outcome of ending a job.
+/// The outcome of ending a job: cancelled or deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobEnd {
+pub enum JobEndOutcome {
     /// It had not ended: the node that works on it stops at the next step.
     Cancelled,
     /// It had: it is gone with all it made.
     Deleted,
 }
 
-/// The store of jobs.
+/// The store and queue of jobs.
 #[async_trait]
 pub trait JobStore: Send + Sync {
     /// Puts a job in the queue.
@@ -131,21 +131,26 @@ pub trait JobStore: Send + Sync {
     /// The outer error means the store failed.
     async fn enqueue(&self, job: NewJob, now_us: i64) -> Result<Result<ResourceId, TooManyJobsError>, StoreError>;
 
-    /// A job of this owner, `None` when there is none, or none any more.
+    /// Returns a job of this owner, if it exists.
     ///
     /// # Errors
     /// When the store fails.
-    async fn job(&self, id: &ResourceId, owner: &str) -> Result<Option<Job>, StoreError>;
+    async fn find_job(&self, id: &ResourceId, owner: &str) -> Result<Option<Job>, StoreError>;
 
-    /// Cancels a job of this owner, or deletes what it made; `None` when there is none.
+    /// Cancels a job of this owner, or deletes its output; `None` when it does not exist.
     ///
     /// # Errors
     /// When the store fails; it may then be called again.
-    async fn end(&self, id: &ResourceId, owner: &str, now_us: i64) -> Result<Option<JobEnd>, StoreError>;
+    async fn cancel_or_delete_job(
+        &self,
+        id: &ResourceId,
+        owner: &str,
+        now_us: i64,
+    ) -> Result<Option<JobEndOutcome>, StoreError>;
 
-    /// Returns the lines of a part of a file by its number, from 0; `None` after the last one.
+    /// Returns the lines in a part of a job's file, by number from 0; `None` after the last one.
     ///
     /// # Errors
     /// When the store fails.
-    async fn part(&self, id: &ResourceId, file: &str, part: u32) -> Result<Option<Vec<u8>>, StoreError>;
+    async fn read_file_part(&self, id: &ResourceId, file: &str, part: u32) -> Result<Option<Vec<u8>>, StoreError>;
 }

@@ -4,21 +4,21 @@ use serde_json::{Value, json};
 
 use crate::jobs::{Job, JobFile};
 
-/// The moment of a manifest and where its files are.
+/// The job and transaction time that a manifest is built from.
 #[derive(Clone, Copy, Debug)]
-pub struct ExportManifest<'a> {
+pub struct ExportManifestInput<'a> {
     /// The job.
     pub job: &'a Job,
     /// The moment its answer is of, a FHIR `instant`.
     pub transaction_time: &'a str,
 }
 
-/// Returns the manifest, with the address that `url` gives each file.
+/// Builds the manifest of a completed job, with `url` for the address of each file.
 ///
 /// # Source
 /// HL7 Bulk Data Access, complete status. Every file needs the access token. `deleted` is optional there; where only
 /// what changed was asked for it is left out, because deletions are not listed and an empty list would deny them.
-pub fn manifest(of: ExportManifest<'_>, url: impl Fn(&JobFile) -> String) -> Value {
+pub fn build_manifest(of: ExportManifestInput<'_>, url: impl Fn(&JobFile) -> String) -> Value {
     let output = |file: &JobFile| json!({"type": file.name, "url": url(file), "count": file.resources});
     let mut manifest = json!({
         "transactionTime": of.transaction_time,

@@ -8,18 +8,22 @@ use serde_json::{Value, json};
 
 use crate::elements::{each, has_code, text};
 
-/// The code system of the codes of `HRex`.
-pub const HREX: &str = "http://hl7.org/fhir/us/davinci-hrex/CodeSystem/hrex-temp";
-/// The code of an identifier that is one member's alone.
-pub const UNIQUE_MEMBER: &str = "UMB";
+/// The `HRex` code system of identifier types.
+pub const HREX_CODE_SYSTEM: &str = "http://hl7.org/fhir/us/davinci-hrex/CodeSystem/hrex-temp";
+/// The code of an identifier that is unique to a member (`UMB`).
+pub const UNIQUE_MEMBER_CODE: &str = "UMB";
 const IDENTIFIER_TYPES: &str = "http://terminology.hl7.org/CodeSystem/v2-0203";
 /// The types of identifiers that name a member, the best first.
-const TYPES: [(&str, &str); 4] =
-    [(HREX, UNIQUE_MEMBER), (IDENTIFIER_TYPES, "MB"), (IDENTIFIER_TYPES, "UM"), (HREX, "UM")];
+const TYPES: [(&str, &str); 4] = [
+    (HREX_CODE_SYSTEM, UNIQUE_MEMBER_CODE),
+    (IDENTIFIER_TYPES, "MB"),
+    (IDENTIFIER_TYPES, "UM"),
+    (HREX_CODE_SYSTEM, "UM"),
+];
 /// Characters with a special meaning in a search: a value with one is not found as it stands.
 const SPECIAL: [char; 4] = [',', '|', '$', '\\'];
 
-/// An identifier of a member.
+/// An identifier that names a member to other payers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberIdentifier {
     /// The system.
@@ -28,10 +32,10 @@ pub struct MemberIdentifier {
     pub value: String,
 }
 
-/// Returns the identifiers of a Patient that may name it to another payer, the best first. Whether another Patient has
-/// one of them too is for the caller to find out.
+/// Returns the identifiers of a Patient that may serve as the member identifier, best first. Whether another Patient
+/// has one of them too is for the caller to find out.
 #[must_use]
-pub fn candidates(patient: &Value) -> Vec<MemberIdentifier> {
+pub fn candidate_member_identifiers(patient: &Value) -> Vec<MemberIdentifier> {
     let identifiers = each(patient, "identifier");
     let of_type = |(system, code): (&'static str, &'static str)| {
         identifiers.iter().filter(move |one| has_code(one.get("type"), Some(system), code))
@@ -46,11 +50,11 @@ pub fn candidates(patient: &Value) -> Vec<MemberIdentifier> {
     TYPES.into_iter().flat_map(of_type).filter_map(usable).collect()
 }
 
-/// A Patient with one more identifier, which is the member's alone.
+/// Returns the Patient with the unique member identifier added.
 #[must_use]
-pub fn with_identifier(mut patient: Value, identifier: &MemberIdentifier) -> Value {
+pub fn with_member_identifier(mut patient: Value, identifier: &MemberIdentifier) -> Value {
     let MemberIdentifier { system, value } = identifier;
-    let identifier_type = json!({"coding": [{"system": HREX, "code": UNIQUE_MEMBER}]});
+    let identifier_type = json!({"coding": [{"system": HREX_CODE_SYSTEM, "code": UNIQUE_MEMBER_CODE}]});
     let made = json!({"type": identifier_type, "system": system, "value": value});
     if let Some(members) = patient.as_object_mut() {
         match members.get_mut("identifier") {
@@ -80,17 +84,18 @@ mod tests {
             identifier(TYPES[1], "a|b"), identifier(TYPES[0], "umb"), identifier(TYPES[2], "um"),
             {"type": {"coding": [{"system": IDENTIFIER_TYPES, "code": "MB"}]}, "value": "without a system"},
         ]});
-        let values: Vec<String> = candidates(&patient).into_iter().map(|one| one.value).collect();
+        let values: Vec<String> = candidate_member_identifiers(&patient).into_iter().map(|one| one.value).collect();
         assert_eq!(values, ["umb", "mb", "um"]);
-        assert_eq!(candidates(&json!({})), []);
+        assert_eq!(candidate_member_identifiers(&json!({})), []);
     }
 
     #[test]
     fn an_identifier_that_is_made_is_the_first_candidate_from_then_on() {
         let made = MemberIdentifier { system: "urn:ours".to_owned(), value: "x1".to_owned() };
-        let patient = with_identifier(json!({"identifier": [identifier(TYPES[1], "mb")], "gender": "female"}), &made);
-        assert_eq!(candidates(&patient).first(), Some(&made));
+        let patient =
+            with_member_identifier(json!({"identifier": [identifier(TYPES[1], "mb")], "gender": "female"}), &made);
+        assert_eq!(candidate_member_identifiers(&patient).first(), Some(&made));
         assert_eq!((patient["identifier"].as_array().unwrap().len(), &patient["gender"]), (2, &json!("female")));
-        assert_eq!(candidates(&with_identifier(json!({}), &made)), [made]);
+        assert_eq!(candidate_member_identifiers(&with_member_identifier(json!({}), &made)), [made]);
     }
 }

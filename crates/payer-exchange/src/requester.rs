@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of a match operation.
+/// The kind of requester of a bulk match: another payer or a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum MatchKind {
+pub enum MatchRequesterKind {
     /// `$bulk-member-match`: requested by another payer.
     Payer,
     /// `$provider-member-match`: requested by a provider, who attests to treat the members.

@@ -8,23 +8,26 @@ use crate::member_match::{MemberRecords, RequiredDemographics};
 
 /// The store operations of member matching.
 #[async_trait]
-pub trait PayerStore: Send + Sync {
-    /// Returns what is stored about these people, in two statements however many there are.
+pub trait MemberMatchStore: Send + Sync {
+    /// Returns the stored records of the members with these demographics, in two statements.
     ///
     /// # Errors
     /// When the store fails.
-    async fn known(&self, asked: &[&RequiredDemographics]) -> Result<MemberRecords, StoreError>;
+    async fn load_member_records(&self, asked: &[&RequiredDemographics]) -> Result<MemberRecords, StoreError>;
 
-    /// Returns the Consents of these patients with their ids; `fhir_base` is the address of our FHIR endpoint
-    /// without a slash at the end.
+    /// Returns the Consents of these patients with their ids.
     ///
     /// # Errors
     /// When the store fails.
-    async fn consents(&self, patients: &[&str], fhir_base: &str) -> Result<Vec<(String, Value)>, StoreError>;
+    async fn consents_of_patients(
+        &self,
+        patients: &[&str],
+        fhir_base: &str,
+    ) -> Result<Vec<(String, Value)>, StoreError>;
 
     /// Returns the ids of the Organizations with this identifier.
     ///
     /// # Errors
     /// When the store fails.
-    async fn organizations(&self, system: &str, value: &str) -> Result<Vec<String>, StoreError>;
+    async fn organization_ids_by_identifier(&self, system: &str, value: &str) -> Result<Vec<String>, StoreError>;
 }

@@ -6,11 +6,13 @@ use fhir_resource::{ResourceKey, ResourceType};
 use fhir_store::AccessFilter;
 use serde_json::Value;
 
-use super::{MatchOutcome, MatchTerms, MemberRecords, RequiredDemographics, SubmittedMember, demographics};
-use crate::consent::{self, ConsentConstraint, ConsentContext};
-use crate::requester::MatchKind;
+use super::{
+    MemberMatchOutcome, MemberRecords, PatientMatchRules, RequiredDemographics, SubmittedMember, demographics,
+};
+use crate::consent::{self, ConsentContext, ConsentDenialReason};
+use crate::requester::MatchRequesterKind;
 
-/// The members of a batch, each with the patient it was found to be.
+/// The members of a batch, each with the patient it matched.
 #[derive(Debug)]
 pub struct MatchedMembers<'a> {
     members: Vec<(&'a SubmittedMember, Option<Named>)>,
@@ -19,7 +21,7 @@ pub struct MatchedMembers<'a> {
 /// A patient's id, and its name.
 type Named = (String, Option<String>);
 
-/// A Consent to be stored.
+/// A Consent that is to be stored after a match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConsentToStore {
     /// The patient's id.
@@ -29,79 +31,78 @@ pub struct ConsentToStore {
 }
 
 impl<'a> MatchedMembers<'a> {
-    /// Finds the patients. `asked` are what has to agree, by member; `within` is what the caller reaches of Patients:
-    /// a patient outside of that is not found.
+    /// Finds the patient of each member among `known`, within what the caller may access. `asked` are what has to
+    /// agree, by member; `within` is what the caller reaches of Patients: a patient outside of that is not found.
     #[must_use]
-    pub fn of(
+    pub fn find_patients(
         members: &'a [SubmittedMember],
         asked: &[Option<RequiredDemographics>],
         known: &MemberRecords,
-        terms: MatchTerms<'_>,
+        terms: PatientMatchRules<'_>,
         within: &[AccessFilter],
     ) -> Self {
         let patient_type: Option<ResourceType> = "Patient".parse().ok();
         let reached = |(id, patient): &&(String, Value)| {
             let key =
                 patient_type.clone().zip(id.parse().ok()).map(|(resource_type, id)| ResourceKey { resource_type, id });
-            within.is_empty() || key.is_some_and(|key| within.iter().all(|selection| selection.contains(&key, patient)))
+            within.is_empty()
+                || key.is_some_and(|key| within.iter().all(|selection| selection.contains_resource(&key, patient)))
         };
         let find = |asked: &Option<RequiredDemographics>| {
-            let found = asked.as_ref()?.find(known, terms).filter(reached)?;
+            let found = asked.as_ref()?.find_patient(known, terms).filter(reached)?;
             Some((found.0.clone(), demographics::display_name(&found.1)))
         };
         Self { members: members.iter().zip(asked.iter().map(find)).collect() }
     }
 
-    /// Returns the ids of the patients, of whom the Consents are to be read.
+    /// Returns the ids of the matched patients.
     #[must_use]
-    pub fn patients(&self) -> Vec<&str> {
+    pub fn patient_ids(&self) -> Vec<&str> {
         self.members.iter().filter_map(|(_, found)| Some(found.as_ref()?.0.as_str())).collect()
     }
 
-    /// Returns the one patient of a request for one member, who may be reported: without a Consent as well, because this
-    /// request need not carry one.
+    /// Returns the single matched patient, unless consent forbids to report it; a Consent is not required.
     #[must_use]
-    pub fn one(self, judge: &ConsentContext<'_>, stored: &[(String, Value)]) -> Option<String> {
+    pub fn into_single_patient(self, judge: &ConsentContext<'_>, stored: &[(String, Value)]) -> Option<String> {
         let (member, found) = self.members.into_iter().next()?;
         let (patient, _) = found?;
-        let sent = member.consent.as_ref().is_none_or(|consent| judge.allows(consent).is_ok());
+        let sent = member.consent.as_ref().is_none_or(|consent| judge.check_allows_sharing(consent).is_ok());
         (sent && !has_opted_out(judge, stored, &patient)).then_some(patient)
     }
 
-    /// Returns what becomes of each member, in order, and the Consents to be stored: those that were sent with members
-    /// who are matched, and of other members who were found the ones stored before, which are no longer active. `pair_id`
-    /// names the stored Consent of a patient.
+    /// Returns the outcome of each member in order, and the Consents to be stored. `pair_id` names the stored Consent
+    /// of a patient.
     ///
     /// A patient who is named twice is judged twice; a later failing match takes back the earlier one's Consent.
     #[must_use]
-    pub fn judged(
+    pub fn into_outcomes_and_consents(
         self,
         judge: &ConsentContext<'_>,
-        kind: MatchKind,
+        kind: MatchRequesterKind,
         stored: &[(String, Value)],
         pair_id: impl Fn(&str) -> Option<String>,
-    ) -> (Vec<MatchOutcome>, Vec<ConsentToStore>) {
+    ) -> (Vec<MemberMatchOutcome>, Vec<ConsentToStore>) {
         let mut kept: BTreeMap<String, Value> = BTreeMap::new();
         let mut verdicts = Vec::with_capacity(self.members.len());
         for (member, found) in self.members {
             let Some((patient, display)) = found else {
-                verdicts.push(MatchOutcome::NonMatched);
+                verdicts.push(MemberMatchOutcome::NonMatched);
                 continue;
             };
             match judged(judge, kind, member, stored, &patient) {
                 Ok(()) => {
-                    if let (MatchKind::Payer, Some(sent), Some(id)) =
+                    if let (MatchRequesterKind::Payer, Some(sent), Some(id)) =
                         (kind, &member.consent, &judge.requester.organization)
                     {
-                        kept.insert(patient.clone(), consent::consent_to_store(sent, &patient, id));
+                        kept.insert(patient.clone(), consent::prepare_stored_consent(sent, &patient, id));
                     }
-                    verdicts.push(MatchOutcome::Matched { patient, display });
+                    verdicts.push(MemberMatchOutcome::Matched { patient, display });
                 }
                 Err(because) => {
                     let before = pair_id(&patient).and_then(|id| stored.iter().find(|(stored, _)| *stored == id));
                     let taken = kept.get(&patient).or(before.map(|(_, consent)| consent)).cloned();
                     kept.extend(taken.map(|consent| (patient.clone(), inactive(consent))));
-                    verdicts.push(MatchOutcome::Constrained { patient, because });
+                    verdicts.push(MemberMatchOutcome::Constrained { patient, because });
                 }
             }
         }
@@ -112,18 +113,18 @@ impl<'a> MatchedMembers<'a> {
 
 fn judged(
     judge: &ConsentContext<'_>,
-    kind: MatchKind,
+    kind: MatchRequesterKind,
     member: &SubmittedMember,
     stored: &[(String, Value)],
     patient: &str,
-) -> Result<(), ConsentConstraint> {
-    judge.sent(member.consent.as_ref(), kind)?;
-    if has_opted_out(judge, stored, patient) { Err(ConsentConstraint::OptOut) } else { Ok(()) }
+) -> Result<(), ConsentDenialReason> {
+    judge.check_sent_consent(member.consent.as_ref(), kind)?;
+    if has_opted_out(judge, stored, patient) { Err(ConsentDenialReason::OptOut) } else { Ok(()) }
 }
 
 fn has_opted_out(judge: &ConsentContext<'_>, stored: &[(String, Value)], patient: &str) -> bool {
-    let theirs = |consent: &&Value| consent::patient(consent, judge.base_url) == Some(patient);
-    stored.iter().map(|(_, consent)| consent).filter(theirs).any(consent::opts_out)
+    let theirs = |consent: &&Value| consent::consent_patient_id(consent, judge.base_url) == Some(patient);
+    stored.iter().map(|(_, consent)| consent).filter(theirs).any(consent::is_provider_opt_out)
 }
 
 fn inactive(mut consent: Value) -> Value {
@@ -135,11 +136,11 @@ fn inactive(mut consent: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use fhir_store::FilterBranch;
+    use fhir_store::AccessFilterBranch;
     use serde_json::json;
 
     use super::*;
-    use crate::member_match::IdentifierRule;
+    use crate::member_match::MemberIdentifierRule;
     use crate::requester::RequestingOrganization;
 
     const NOW_US: i64 = 1_767_225_600_000_000;
@@ -166,15 +167,21 @@ mod tests {
         members: &[SubmittedMember],
         stored: &[(String, Value)],
         within: &[AccessFilter],
-    ) -> (Vec<MatchOutcome>, Vec<ConsentToStore>) {
-        let known = MemberRecords::of([("p1".to_owned(), person("A")), ("p2".to_owned(), person("B"))], []);
+    ) -> (Vec<MemberMatchOutcome>, Vec<ConsentToStore>) {
+        let known = MemberRecords::from_resources([("p1".to_owned(), person("A")), ("p2".to_owned(), person("B"))], []);
         let organization = Some("b".to_owned());
         let requester = RequestingOrganization { system: "s".to_owned(), value: "v".to_owned(), organization };
         let judge = ConsentContext { requester: &requester, now_us: NOW_US, base_url: OWN };
-        let asked: Vec<_> = members.iter().map(RequiredDemographics::of).collect();
-        let terms = MatchTerms { kind: MatchKind::Payer, base_url: OWN, identifier: IdentifierRule::Optional };
-        let found = MatchedMembers::of(members, &asked, &known, terms, within);
-        found.judged(&judge, MatchKind::Payer, stored, |patient| Some(format!("pair-{patient}")))
+        let asked: Vec<_> = members.iter().map(RequiredDemographics::from_member).collect();
+        let terms = PatientMatchRules {
+            kind: MatchRequesterKind::Payer,
+            base_url: OWN,
+            identifier: MemberIdentifierRule::Optional,
+        };
+        let found = MatchedMembers::find_patients(members, &asked, &known, terms, within);
+        found.into_outcomes_and_consents(&judge, MatchRequesterKind::Payer, stored, |patient| {
+            Some(format!("pair-{patient}"))
+        })
     }
 
     #[test]
@@ -182,12 +189,15 @@ mod tests {
         let broken = SubmittedMember { patient: json!({"name": 7}), coverage: json!(null), consent: Some(json!("x")) };
         let members = [broken, member("A", "active"), member("B", "inactive"), member("C", "active")];
         let (verdicts, kept) = decided(&members, &[], &[]);
-        assert_eq!(verdicts[0], MatchOutcome::NonMatched);
-        assert_eq!(verdicts[1], MatchOutcome::Matched { patient: "p1".to_owned(), display: Some("Ann A".to_owned()) });
-        assert!(
-            matches!(&verdicts[2], MatchOutcome::Constrained { patient, because: ConsentConstraint::Status, .. } if patient == "p2")
+        assert_eq!(verdicts[0], MemberMatchOutcome::NonMatched);
+        assert_eq!(
+            verdicts[1],
+            MemberMatchOutcome::Matched { patient: "p1".to_owned(), display: Some("Ann A".to_owned()) }
         );
-        assert_eq!(verdicts[3], MatchOutcome::NonMatched);
+        assert!(
+            matches!(&verdicts[2], MemberMatchOutcome::Constrained { patient, because: ConsentDenialReason::Status, .. } if patient == "p2")
+        );
+        assert_eq!(verdicts[3], MemberMatchOutcome::NonMatched);
         assert_eq!(kept.len(), 1, "only what allows something is kept");
         assert_eq!((kept[0].patient.as_str(), &kept[0].consent["status"]), ("p1", &json!("active")));
     }
@@ -197,8 +207,8 @@ mod tests {
         let purpose = json!({"coding": [{"system": "http://hl7.org/fhir/us/davinci-pdex/CodeSystem/pdex-consent-api-purpose", "code": "provider-access"}]});
         let out = json!({"status": "active", "category": [purpose], "provision": {"type": "deny"}, "patient": {"reference": "Patient/p1"}});
         let (verdicts, kept) = decided(&[member("A", "active"), member("B", "active")], &[("x".to_owned(), out)], &[]);
-        assert!(matches!(&verdicts[0], MatchOutcome::Constrained { because: ConsentConstraint::OptOut, .. }));
-        assert!(matches!(&verdicts[1], MatchOutcome::Matched { .. }));
+        assert!(matches!(&verdicts[0], MemberMatchOutcome::Constrained { because: ConsentDenialReason::OptOut, .. }));
+        assert!(matches!(&verdicts[1], MemberMatchOutcome::Matched { .. }));
         assert_eq!(kept.len(), 1);
     }
 
@@ -215,9 +225,12 @@ mod tests {
 
     #[test]
     fn whoever_lies_outside_what_the_caller_reaches_is_nobody() {
-        let nothing = AccessFilter::union(Vec::new());
-        assert_eq!(decided(&[member("A", "active")], &[], &[nothing]).0, [MatchOutcome::NonMatched]);
-        let everything = AccessFilter::union(vec![FilterBranch::default()]);
-        assert!(matches!(decided(&[member("A", "active")], &[], &[everything]).0[0], MatchOutcome::Matched { .. }));
+        let nothing = AccessFilter::union_of_branches(Vec::new());
+        assert_eq!(decided(&[member("A", "active")], &[], &[nothing]).0, [MemberMatchOutcome::NonMatched]);
+        let everything = AccessFilter::union_of_branches(vec![AccessFilterBranch::default()]);
+        assert!(matches!(
+            decided(&[member("A", "active")], &[], &[everything]).0[0],
+            MemberMatchOutcome::Matched { .. }
+        ));
     }
 }

@@ -7,15 +7,15 @@ use serde_json::Value;
 
 use super::{MemberRecords, SubmittedMember};
 use crate::elements::{each, referred, text};
-use crate::requester::MatchKind;
+use crate::requester::MatchRequesterKind;
 
-/// The rule whether a member must be named by an identifier of the patient or of a coverage.
+/// Whether an identifier of the patient or a coverage must name the member.
 ///
 /// Not specified. Name, birth date and gender are known to many, so a match by them alone would show every caller
 /// whether a person is a member here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum IdentifierRule {
+pub enum MemberIdentifierRule {
     /// It has to be.
     #[default]
     Required,
@@ -23,18 +23,18 @@ pub enum IdentifierRule {
     Optional,
 }
 
-/// The rules by which patients are compared with members.
+/// The rules by which members are matched to patients.
 #[derive(Clone, Copy, Debug)]
-pub struct MatchTerms<'a> {
+pub struct PatientMatchRules<'a> {
     /// Which match is asked for.
-    pub kind: MatchKind,
+    pub kind: MatchRequesterKind,
     /// `{base_url}/fhir/`, which absolute references to our own resources begin with.
     pub base_url: &'a str,
     /// Whether an identifier is required.
-    pub identifier: IdentifierRule,
+    pub identifier: MemberIdentifierRule,
 }
 
-/// The demographic fields that must agree in a match.
+/// The demographics of a member that must agree with the patient's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequiredDemographics {
     family: String,
@@ -46,13 +46,13 @@ pub struct RequiredDemographics {
 }
 
 impl RequiredDemographics {
-    /// Returns what of a submitted member has to agree; `None` when family name, first given name, birth date or gender
-    /// is missing: then no patient is found.
+    /// Returns the required demographics of a submitted member; `None` when family name, given name, birth date or
+    /// gender is missing.
     ///
     /// # Source
     /// `docs/decisions.md`, "Member match".
     #[must_use]
-    pub fn of(member: &SubmittedMember) -> Option<Self> {
+    pub fn from_member(member: &SubmittedMember) -> Option<Self> {
         let patient = &member.patient;
         let name = each(patient, "name").iter().find_map(|name| {
             let given = each(name, "given").first().and_then(Value::as_str)?;
@@ -72,9 +72,9 @@ impl RequiredDemographics {
         })
     }
 
-    /// Returns the family name in small letters, by which patients are looked up with their birth date.
+    /// Returns the family name in lower case.
     #[must_use]
-    pub fn family(&self) -> &str {
+    pub fn family_name(&self) -> &str {
         &self.family
     }
 
@@ -90,27 +90,30 @@ impl RequiredDemographics {
         self.subscriber_id.as_deref()
     }
 
-    /// Returns the one patient this is, by its place among those known; `None` when there is none, or could be several,
-    /// or is not named by an identifier where one is required.
+    /// Returns the one known patient that matches; `None` for none, several, or one without a required identifier.
     #[must_use]
-    pub fn find<'k>(&self, known: &'k MemberRecords, terms: MatchTerms<'_>) -> Option<&'k (String, Value)> {
+    pub fn find_patient<'k>(
+        &self,
+        known: &'k MemberRecords,
+        terms: PatientMatchRules<'_>,
+    ) -> Option<&'k (String, Value)> {
         let insured = self.subscriber_id.as_deref().map(|subscriber| insured(known, subscriber, terms.base_url));
         let born = known.patients.get(&self.birth_date).map_or(&[][..], Vec::as_slice);
         let mut found = born.iter().filter(|(id, patient)| {
             self.is(patient, terms.kind) && insured.as_ref().is_none_or(|insured| insured.contains(id.as_str()))
         });
         let only = found.next()?;
-        let is_named = terms.identifier == IdentifierRule::Optional || insured.is_some() || self.names(&only.1);
+        let is_named = terms.identifier == MemberIdentifierRule::Optional || insured.is_some() || self.names(&only.1);
         (found.next().is_none() && is_named).then_some(only)
     }
 
     /// Returns whether one of the identifiers is one that the patient has. Of a provider's request those of systems
     /// that are not known here agree with every patient, so they name none.
     fn names(&self, patient: &Value) -> bool {
-        self.identifiers.iter().any(|identifier| is_identified(patient, identifier, MatchKind::Payer))
+        self.identifiers.iter().any(|identifier| is_identified(patient, identifier, MatchRequesterKind::Payer))
     }
 
-    fn is(&self, patient: &Value, kind: MatchKind) -> bool {
+    fn is(&self, patient: &Value, kind: MatchRequesterKind) -> bool {
         let named = |name: &Value| {
             let family = text(name, "family").is_some_and(|family| folded(family) == self.family);
             family && each(name, "given").iter().filter_map(Value::as_str).any(|given| folded(given) == self.given)
@@ -123,11 +126,11 @@ impl RequiredDemographics {
 
 /// Returns whether a patient has an identifier. What a provider numbers its patients by is not known here, so of a
 /// provider's request an identifier counts where the patient has one of the same system.
-fn is_identified(patient: &Value, (system, value): &(Option<String>, String), kind: MatchKind) -> bool {
+fn is_identified(patient: &Value, (system, value): &(Option<String>, String), kind: MatchRequesterKind) -> bool {
     let held = each(patient, "identifier").iter();
     let mut of_system =
         held.filter(|held| system.as_deref().is_none_or(|system| text(held, "system") == Some(system))).peekable();
-    if kind == MatchKind::Provider && of_system.peek().is_none() {
+    if kind == MatchRequesterKind::Provider && of_system.peek().is_none() {
         return true;
     }
     of_system.any(|held| text(held, "value") == Some(value))
@@ -187,21 +190,21 @@ mod tests {
         member(person, json!({}))
     }
 
-    fn found(asked: &SubmittedMember, known: &MemberRecords, kind: MatchKind) -> Option<String> {
-        let terms = MatchTerms { kind, base_url: OWN, identifier: IdentifierRule::Optional };
-        RequiredDemographics::of(asked)?.find(known, terms).map(|(id, _)| id.clone())
+    fn found(asked: &SubmittedMember, known: &MemberRecords, kind: MatchRequesterKind) -> Option<String> {
+        let terms = PatientMatchRules { kind, base_url: OWN, identifier: MemberIdentifierRule::Optional };
+        RequiredDemographics::from_member(asked)?.find_patient(known, terms).map(|(id, _)| id.clone())
     }
 
     #[test]
     fn demographics_alone_find_nobody_where_an_identifier_is_required() {
         let covering = json!({"subscriberId": "sub-1", "beneficiary": {"reference": "Patient/p"}});
-        let known = MemberRecords::of([patient("p", &json!({}))], [covering]);
-        let found = |asked: &SubmittedMember, kind: MatchKind| {
-            let terms = MatchTerms { kind, base_url: OWN, identifier: IdentifierRule::default() };
-            RequiredDemographics::of(asked).unwrap().find(&known, terms).is_some()
+        let known = MemberRecords::from_resources([patient("p", &json!({}))], [covering]);
+        let found = |asked: &SubmittedMember, kind: MatchRequesterKind| {
+            let terms = PatientMatchRules { kind, base_url: OWN, identifier: MemberIdentifierRule::default() };
+            RequiredDemographics::from_member(asked).unwrap().find_patient(&known, terms).is_some()
         };
         let with = |system: &str, value: &str| asked(&json!({"identifier": [{"system": system, "value": value}]}));
-        for kind in [MatchKind::Payer, MatchKind::Provider] {
+        for kind in [MatchRequesterKind::Payer, MatchRequesterKind::Provider] {
             assert!(!found(&asked(&json!({})), kind), "{kind:?}");
             assert!(found(&with("urn:member", "m1"), kind), "{kind:?}");
             let insured = |id: &str| member(asked(&json!({})).patient, json!({ "subscriberId": id }));
@@ -212,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_member_is_the_one_patient_whose_four_facts_and_identifiers_agree() {
-        let known = MemberRecords::of([patient("p", &json!({}))], []);
+        let known = MemberRecords::from_resources([patient("p", &json!({}))], []);
         let identifier = |system: Option<&str>, value: &str| match system {
             Some(system) => json!({"system": system, "value": value}),
             None => json!({"value": value}),
@@ -238,26 +241,26 @@ mod tests {
             (json!({"identifier": [identifier(Some("urn:other"), "x")]}), false),
         ] {
             let asked = asked(&change);
-            assert_eq!(found(&asked, &known, MatchKind::Payer).is_some(), is_found, "{change}");
+            assert_eq!(found(&asked, &known, MatchRequesterKind::Payer).is_some(), is_found, "{change}");
         }
     }
 
     #[test]
     fn a_providers_own_number_of_a_patient_is_passed_over_and_one_we_know_is_not() {
-        let known = MemberRecords::of([patient("p", &json!({}))], []);
+        let known = MemberRecords::from_resources([patient("p", &json!({}))], []);
         let with = |system: &str, value: &str| asked(&json!({"identifier": [{"system": system, "value": value}]}));
-        assert!(found(&with("urn:mrn", "9"), &known, MatchKind::Provider).is_some());
-        assert!(found(&with("urn:mrn", "9"), &known, MatchKind::Payer).is_none());
-        assert!(found(&with("urn:member", "other"), &known, MatchKind::Provider).is_none());
+        assert!(found(&with("urn:mrn", "9"), &known, MatchRequesterKind::Provider).is_some());
+        assert!(found(&with("urn:mrn", "9"), &known, MatchRequesterKind::Payer).is_none());
+        assert!(found(&with("urn:member", "other"), &known, MatchRequesterKind::Provider).is_none());
     }
 
     #[test]
     fn who_could_be_two_is_nobody() {
         let twins = vec![patient("a", &json!({})), patient("b", &json!({"identifier": []}))];
-        let known = MemberRecords::of(twins, []);
-        assert_eq!(found(&asked(&json!({})), &known, MatchKind::Payer), None);
+        let known = MemberRecords::from_resources(twins, []);
+        assert_eq!(found(&asked(&json!({})), &known, MatchRequesterKind::Payer), None);
         let told = asked(&json!({"identifier": [{"system": "urn:member", "value": "m1"}]}));
-        assert_eq!(found(&told, &known, MatchKind::Payer).as_deref(), Some("a"));
+        assert_eq!(found(&told, &known, MatchRequesterKind::Payer).as_deref(), Some("a"));
     }
 
     #[test]
@@ -273,8 +276,8 @@ mod tests {
             (json!({"subscriberId": "sub-2", "beneficiary": {"reference": "Patient/p"}}), false),
             (json!({"subscriberId": "sub-1"}), false),
         ] {
-            let known = MemberRecords::of([patient("p", &json!({}))], [coverage.clone()]);
-            assert_eq!(found(&told, &known, MatchKind::Payer).is_some(), is_found, "{coverage}");
+            let known = MemberRecords::from_resources([patient("p", &json!({}))], [coverage.clone()]);
+            assert_eq!(found(&told, &known, MatchRequesterKind::Payer).is_some(), is_found, "{coverage}");
         }
     }
 }

@@ -1,51 +1,51 @@
 //! Member match: which patient of ours a member of another payer or provider is, and the Groups of the answer.
 //!
-//! Everything here is a function of what was sent and what is stored: [`request`] reads the members of a request,
-//! [`RequiredDemographics`] compares them with patients, [`MatchedMembers`] decides what becomes of each, and [`group`]
-//! makes the Groups of the answer.
+//! Everything here is a function of what was sent and what is stored: [`match_request`] reads the members of a request,
+//! [`RequiredDemographics`] compares them with patients, [`MatchedMembers`] decides what becomes of each, and
+//! [`match_group`] makes the Groups of the answer.
 //!
 //! # Source
 //! HL7 Da Vinci `HRex` and `PDex`; `docs/decisions.md`, "Member match".
 
 mod decision;
 mod demographics;
-pub mod group;
-pub mod request;
+pub mod match_group;
+pub mod match_request;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::bulk_export::SearchParameterPairs;
 use crate::elements::text;
-use crate::export::SearchParameters;
-use crate::requester::{MatchKind, RequestingOrganization};
+use crate::requester::{MatchRequesterKind, RequestingOrganization};
 pub use decision::{ConsentToStore, MatchedMembers};
-pub use demographics::{IdentifierRule, MatchTerms, RequiredDemographics};
-pub use group::MatchOutcome;
-pub use request::{MatchRequestError, SubmittedMember};
+pub use demographics::{MemberIdentifierRule, PatientMatchRules, RequiredDemographics};
+pub use match_group::MemberMatchOutcome;
+pub use match_request::{MatchRequestError, SubmittedMember};
 
 /// Most members of one request. Not specified; five thousand, which is what fits into one Group that is still read
 /// in one piece.
-pub const MEMBERS_MAX: usize = 5000;
+pub const REQUEST_MEMBERS_MAX: usize = 5000;
 
-/// The work of a match job, as the job stores it.
+/// The work of a match job, as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchWork {
     /// The kind of match.
-    pub kind: MatchKind,
+    pub kind: MatchRequesterKind,
     /// The organization that requests the match.
     pub requester: RequestingOrganization,
     /// The members of the request.
     pub members: Vec<SubmittedMember>,
     /// The Patients that scopes open: a patient must meet one query of each list.
-    pub within: Vec<Vec<SearchParameters>>,
+    pub within: Vec<Vec<SearchParameterPairs>>,
     /// Whether a member must be named by an identifier.
     #[serde(default)]
-    pub identifier: IdentifierRule,
+    pub identifier: MemberIdentifierRule,
 }
 
-/// The stored records about the members of a match request.
+/// The stored records about the members of a request: patients and coverages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemberRecords {
     /// Patients with their ids, by their birth dates.
@@ -55,8 +55,11 @@ pub struct MemberRecords {
 }
 
 impl MemberRecords {
-    /// Collects patients with their ids, and coverages, in any order.
-    pub fn of(patients: impl IntoIterator<Item = (String, Value)>, coverages: impl IntoIterator<Item = Value>) -> Self {
+    /// Collects Patients with their ids, and Coverages.
+    pub fn from_resources(
+        patients: impl IntoIterator<Item = (String, Value)>,
+        coverages: impl IntoIterator<Item = Value>,
+    ) -> Self {
         let mut known = Self::default();
         for (id, patient) in patients {
             if let Some(birth_date) = text(&patient, "birthDate").map(str::to_owned) {

@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fhir_resource::ResourceId;
-use fhir_store::match_group::{MEMBER_MATCH, NO_MATCH, OPT_OUT, RESULTS, TREATMENT};
+use fhir_store::member_match_group::{
+    MATCH_RESULT_CODE_SYSTEM, MEMBER_MATCH_GROUP_PROFILE, NO_MATCH_GROUP_PROFILE, OPT_OUT_GROUP_PROFILE,
+    TREATMENT_RELATIONSHIP_PROFILE,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::request;
+use super::match_request;
 use super::{MatchWork, SubmittedMember};
-use crate::consent::ConsentConstraint;
+use crate::consent::ConsentDenialReason;
 use crate::elements::{each, referred, text};
-use crate::requester::{MatchKind, RequestingOrganization};
+use crate::requester::{MatchRequesterKind, RequestingOrganization};
 
 const PDEX: &str = "http://hl7.org/fhir/us/davinci-pdex";
 /// How long a provider's Group is for, in microseconds: 30 days.
@@ -20,7 +23,7 @@ const TREATMENT_US: i64 = 30 * 24 * 3600 * 1_000_000;
 /// The outcome of matching one member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum MatchOutcome {
+pub enum MemberMatchOutcome {
     /// It is this patient, who allows it.
     Matched {
         /// The id.
@@ -35,7 +38,7 @@ pub enum MatchOutcome {
         /// The id, for the auditor and the Consent to be stored; the answer does not contain it.
         patient: String,
         /// Why.
-        because: ConsentConstraint,
+        because: ConsentDenialReason,
     },
 }
 
@@ -59,27 +62,27 @@ impl Bucket {
         }
     }
 
-    const fn profile(self, kind: MatchKind) -> &'static str {
+    const fn profile(self, kind: MatchRequesterKind) -> &'static str {
         match (self, kind) {
-            (Self::Matched, MatchKind::Payer) => MEMBER_MATCH,
-            (Self::Matched, MatchKind::Provider) => TREATMENT,
-            (Self::Constrained, MatchKind::Provider) => OPT_OUT,
-            (Self::NonMatched | Self::Constrained, _) => NO_MATCH,
+            (Self::Matched, MatchRequesterKind::Payer) => MEMBER_MATCH_GROUP_PROFILE,
+            (Self::Matched, MatchRequesterKind::Provider) => TREATMENT_RELATIONSHIP_PROFILE,
+            (Self::Constrained, MatchRequesterKind::Provider) => OPT_OUT_GROUP_PROFILE,
+            (Self::NonMatched | Self::Constrained, _) => NO_MATCH_GROUP_PROFILE,
         }
     }
 
-    const fn of(verdict: &MatchOutcome) -> Self {
+    const fn of(verdict: &MemberMatchOutcome) -> Self {
         match verdict {
-            MatchOutcome::Matched { .. } => Self::Matched,
-            MatchOutcome::NonMatched => Self::NonMatched,
-            MatchOutcome::Constrained { .. } => Self::Constrained,
+            MemberMatchOutcome::Matched { .. } => Self::Matched,
+            MemberMatchOutcome::NonMatched => Self::NonMatched,
+            MemberMatchOutcome::Constrained { .. } => Self::Constrained,
         }
     }
 }
 
-/// Returns the ids of the Groups that a job may have made.
+/// Returns the ids of the Groups that a match job may create.
 #[must_use]
-pub fn ids(job: &ResourceId) -> Vec<String> {
+pub fn match_group_ids(job: &ResourceId) -> Vec<String> {
     Bucket::ALL.iter().map(|bucket| id(job, *bucket)).collect()
 }
 
@@ -87,7 +90,7 @@ fn id(job: &ResourceId, bucket: Bucket) -> String {
     format!("{job}-{}", bucket.words().1)
 }
 
-/// A Group of an answer.
+/// A Group that a member match creates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchGroup {
     /// The name of its parameter.
@@ -98,15 +101,20 @@ pub struct MatchGroup {
     pub resource: Value,
 }
 
-/// Returns the Groups of a match, `verdicts` being in the order of its members. The Group of those who were found is
-/// always there, the others where a member is in them.
+/// Builds the Groups of a match from the outcomes of its members. The Group of those who were found is always there,
+/// the others where a member is in them.
 ///
 /// # Source
 /// `docs/decisions.md`, "Member match".
 #[must_use]
-pub fn groups(job: &ResourceId, work: &MatchWork, verdicts: &[MatchOutcome], now_us: i64) -> Vec<MatchGroup> {
+pub fn build_match_groups(
+    job: &ResourceId,
+    work: &MatchWork,
+    verdicts: &[MemberMatchOutcome],
+    now_us: i64,
+) -> Vec<MatchGroup> {
     let made = |bucket: Bucket| {
-        let members: Vec<(&SubmittedMember, &MatchOutcome)> =
+        let members: Vec<(&SubmittedMember, &MemberMatchOutcome)> =
             work.members.iter().zip(verdicts).filter(|(_, verdict)| Bucket::of(verdict) == bucket).collect();
         let wanted = bucket == Bucket::Matched || !members.is_empty();
         wanted.then(|| MatchGroup {
@@ -118,12 +126,12 @@ pub fn groups(job: &ResourceId, work: &MatchWork, verdicts: &[MatchOutcome], now
     Bucket::ALL.into_iter().filter_map(made).collect()
 }
 
-/// Returns the answer that holds the Groups.
+/// Builds the response that contains the Groups of a match.
 #[must_use]
-pub fn answer(kind: MatchKind, groups: &[MatchGroup]) -> Value {
+pub fn build_match_response(kind: MatchRequesterKind, groups: &[MatchGroup]) -> Value {
     let profile = match kind {
-        MatchKind::Payer => "pdex-parameters-multi-member-match-bundle-out",
-        MatchKind::Provider => "pdex-parameters-provider-member-match-bundle-out",
+        MatchRequesterKind::Payer => "pdex-parameters-multi-member-match-bundle-out",
+        MatchRequesterKind::Provider => "pdex-parameters-provider-member-match-bundle-out",
     };
     let parameters = groups.iter().map(|group| {
         let mut resource = group.resource.clone();
@@ -137,9 +145,9 @@ pub fn answer(kind: MatchKind, groups: &[MatchGroup]) -> Value {
     })
 }
 
-fn group(bucket: Bucket, work: &MatchWork, members: &[(&SubmittedMember, &MatchOutcome)], now_us: i64) -> Value {
+fn group(bucket: Bucket, work: &MatchWork, members: &[(&SubmittedMember, &MemberMatchOutcome)], now_us: i64) -> Value {
     let (_, _, code) = bucket.words();
-    let concept = json!({"coding": [{"system": RESULTS, "code": code}]});
+    let concept = json!({"coding": [{"system": MATCH_RESULT_CODE_SYSTEM, "code": code}]});
     let RequestingOrganization { system, value, .. } = &work.requester;
     let mut group = json!({
         "resourceType": "Group",
@@ -152,7 +160,7 @@ fn group(bucket: Bucket, work: &MatchWork, members: &[(&SubmittedMember, &MatchO
         "quantity": members.len(),
         "characteristic": [characteristic(bucket, work, &concept, now_us)],
     });
-    if work.kind == MatchKind::Provider {
+    if work.kind == MatchRequesterKind::Provider {
         set(&mut group, "managingEntity", managing(work));
     }
     if !members.is_empty() {
@@ -169,14 +177,14 @@ fn group(bucket: Bucket, work: &MatchWork, members: &[(&SubmittedMember, &MatchO
 fn characteristic(bucket: Bucket, work: &MatchWork, concept: &Value, now_us: i64) -> Value {
     let (name, value) = match (bucket, work.kind) {
         (Bucket::NonMatched, _) => ("valueBoolean", true.into()),
-        (Bucket::Constrained, MatchKind::Provider) => {
+        (Bucket::Constrained, MatchRequesterKind::Provider) => {
             let coding = json!({"system": format!("{PDEX}/CodeSystem/opt-out-scope"), "code": "provider-specific"});
             ("valueCodeableConcept", json!({"coding": [coding]}))
         }
         (Bucket::Matched | Bucket::Constrained, _) => ("valueReference", named(&work.requester)),
     };
     let mut period = json!({"start": date(now_us)});
-    if bucket == Bucket::Matched && work.kind == MatchKind::Provider {
+    if bucket == Bucket::Matched && work.kind == MatchRequesterKind::Provider {
         set(&mut period, "end", date(now_us.saturating_add(TREATMENT_US)));
     }
     json!({"code": concept, name: value, "exclude": false, "period": period})
@@ -193,7 +201,7 @@ fn named(requester: &RequestingOrganization) -> Value {
 
 /// Returns the payer that answers, as the first member's coverage names it.
 fn managing(work: &MatchWork) -> Value {
-    let payor = request::payor(&work.members);
+    let payor = match_request::first_member_payer(&work.members);
     match payor.and_then(|payor| payor.get("identifier")) {
         Some(identifier) => json!({"identifier": identifier}),
         None => json!({"display": "unknown"}),
@@ -242,17 +250,17 @@ fn contained(id: &str, member: &SubmittedMember) -> Value {
 
 /// A member, with the id of what was sent of it: so the asking organization knows which of its members this is. Of a
 /// member who may not be shared it contains nothing of ours, neither the id nor the name.
-fn entry(id: &str, verdict: &MatchOutcome) -> Value {
+fn entry(id: &str, verdict: &MemberMatchOutcome) -> Value {
     let sent = format!("#{id}");
     let extension = json!([{
         "url": format!("{PDEX}/StructureDefinition/base-ext-match-parameters"),
         "valueReference": {"reference": sent},
     }]);
     let entity = match verdict {
-        MatchOutcome::NonMatched | MatchOutcome::Constrained { .. } => {
+        MemberMatchOutcome::NonMatched | MemberMatchOutcome::Constrained { .. } => {
             json!({"extension": extension, "reference": sent})
         }
-        MatchOutcome::Matched { patient, display } => {
+        MemberMatchOutcome::Matched { patient, display } => {
             let mut entity = json!({"extension": extension, "reference": format!("Patient/{patient}")});
             if let Some(display) = display {
                 set(&mut entity, "display", display.as_str());
@@ -263,9 +271,9 @@ fn entry(id: &str, verdict: &MatchOutcome) -> Value {
     json!({"entity": entity, "inactive": false})
 }
 
-/// For whom a Group was made, as [`groups`] stamps it: its identifier, and the id of its Organization here.
+/// Returns the organization that a match Group was created for.
 #[must_use]
-pub fn made_for(group: &Value) -> Option<RequestingOrganization> {
+pub fn group_recipient_organization(group: &Value) -> Option<RequestingOrganization> {
     let reference = each(group, "characteristic")
         .iter()
         .find_map(|one| one.get("valueReference").or_else(|| one.get("value")?.get("Reference")))?;
@@ -277,9 +285,9 @@ pub fn made_for(group: &Value) -> Option<RequestingOrganization> {
     })
 }
 
-/// Returns whether what a Group is for is over, as the period of its characteristic says.
+/// Returns whether the period of a match Group is over.
 #[must_use]
-pub fn is_over(group: &Value, now_us: i64) -> bool {
+pub fn is_group_expired(group: &Value, now_us: i64) -> bool {
     let ends = each(group, "characteristic").iter().filter_map(|one| text(one.get("period")?, "end"));
     let today = date(now_us);
     ends.into_iter().any(|end| end.get(..today.len()).is_some_and(|end| end < today.as_str()))
@@ -298,14 +306,14 @@ fn date(unix_us: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use fhir_store::match_group::{is_id_of_match, is_made_for};
+    use fhir_store::member_match_group::{is_made_for_organization, is_match_group_id};
 
     use super::*;
-    use crate::member_match::IdentifierRule;
+    use crate::member_match::MemberIdentifierRule;
 
     const NOW_US: i64 = 1_767_225_600_000_000;
 
-    fn work(kind: MatchKind) -> MatchWork {
+    fn work(kind: MatchRequesterKind) -> MatchWork {
         let member = |name: &str| SubmittedMember {
             patient: json!({"resourceType": "Patient", "id": format!("their-{name}"), "name": [{"family": name}]}),
             coverage: json!({"payor": [{"identifier": {"system": "urn:npi", "value": "us"}}]}),
@@ -317,26 +325,26 @@ mod tests {
             requester: RequestingOrganization { system: "urn:npi".to_owned(), value: "1".to_owned(), organization },
             members: vec![member("a"), member("b"), member("c")],
             within: Vec::new(),
-            identifier: IdentifierRule::Required,
+            identifier: MemberIdentifierRule::Required,
         }
     }
 
-    fn made(kind: MatchKind, verdicts: &[MatchOutcome]) -> Vec<MatchGroup> {
-        groups(&"job".parse().unwrap(), &work(kind), verdicts, NOW_US)
+    fn made(kind: MatchRequesterKind, verdicts: &[MemberMatchOutcome]) -> Vec<MatchGroup> {
+        build_match_groups(&"job".parse().unwrap(), &work(kind), verdicts, NOW_US)
     }
 
-    fn verdicts() -> [MatchOutcome; 3] {
+    fn verdicts() -> [MemberMatchOutcome; 3] {
         let display = Some("A".to_owned());
         [
-            MatchOutcome::NonMatched,
-            MatchOutcome::Matched { patient: "p2".to_owned(), display },
-            MatchOutcome::Constrained { patient: "p3".to_owned(), because: ConsentConstraint::Status },
+            MemberMatchOutcome::NonMatched,
+            MemberMatchOutcome::Matched { patient: "p2".to_owned(), display },
+            MemberMatchOutcome::Constrained { patient: "p3".to_owned(), because: ConsentDenialReason::Status },
         ]
     }
 
     #[test]
     fn everybody_is_in_one_group_and_whoever_asked_is_stamped_on_it() {
-        let made = made(MatchKind::Payer, &verdicts());
+        let made = made(MatchRequesterKind::Payer, &verdicts());
         assert_eq!(
             made.iter().map(|group| group.id.as_str()).collect::<Vec<_>>(),
             ["job-matched", "job-nomatch", "job-consent"]
@@ -360,12 +368,15 @@ mod tests {
         assert_eq!((&named["reference"], named.get("display")), (&json!("#their-c"), None));
         assert_eq!(constrained.resource["contained"][0]["id"], "their-c");
         assert!(!constrained.resource.to_string().contains("p3"), "neither our id nor our name of the member is told");
-        assert_eq!(constrained.resource["meta"]["profile"][0], NO_MATCH);
-        let requester = made_for(&matched.resource).unwrap();
-        assert_eq!(requester, work(MatchKind::Payer).requester);
-        assert!(is_made_for(&unmatched.resource, "urn:npi", "1") && !is_made_for(&unmatched.resource, "urn:npi", "2"));
-        assert!([&matched, &unmatched, &constrained].iter().all(|made| is_id_of_match(&made.id)));
-        assert!(!is_id_of_match("matched") && !is_id_of_match("job") && !is_id_of_match("job-matched-2"));
+        assert_eq!(constrained.resource["meta"]["profile"][0], NO_MATCH_GROUP_PROFILE);
+        let requester = group_recipient_organization(&matched.resource).unwrap();
+        assert_eq!(requester, work(MatchRequesterKind::Payer).requester);
+        assert!(
+            is_made_for_organization(&unmatched.resource, "urn:npi", "1")
+                && !is_made_for_organization(&unmatched.resource, "urn:npi", "2")
+        );
+        assert!([&matched, &unmatched, &constrained].iter().all(|made| is_match_group_id(&made.id)));
+        assert!(!is_match_group_id("matched") && !is_match_group_id("job") && !is_match_group_id("job-matched-2"));
     }
 
     #[test]
@@ -381,28 +392,32 @@ mod tests {
 
     #[test]
     fn an_empty_group_of_matches_is_there_and_no_other_empty_one() {
-        let nobody = [MatchOutcome::NonMatched, MatchOutcome::NonMatched, MatchOutcome::NonMatched];
-        let [matched, unmatched] = made(MatchKind::Payer, &nobody).try_into().unwrap();
+        let nobody = [MemberMatchOutcome::NonMatched, MemberMatchOutcome::NonMatched, MemberMatchOutcome::NonMatched];
+        let [matched, unmatched] = made(MatchRequesterKind::Payer, &nobody).try_into().unwrap();
         assert_eq!((&matched.resource["quantity"], matched.resource.get("member")), (&json!(0), None));
         assert_eq!(unmatched.resource["quantity"], 3);
-        let answer = answer(MatchKind::Payer, &[matched, unmatched]);
+        let answer = build_match_response(MatchRequesterKind::Payer, &[matched, unmatched]);
         assert_eq!(answer["parameter"][0]["name"], "MatchedMembers");
         assert_eq!(answer["parameter"][1]["resource"]["id"], "job-nomatch");
     }
 
     #[test]
     fn a_providers_groups_are_its_own_for_a_month() {
-        let [matched, _, constrained] = made(MatchKind::Provider, &verdicts()).try_into().unwrap();
-        assert_eq!(matched.resource["meta"]["profile"][0], TREATMENT);
+        let [matched, _, constrained] = made(MatchRequesterKind::Provider, &verdicts()).try_into().unwrap();
+        assert_eq!(matched.resource["meta"]["profile"][0], TREATMENT_RELATIONSHIP_PROFILE);
         assert_eq!(
             matched.resource["characteristic"][0]["period"],
             json!({"start": "2026-01-01", "end": "2026-01-31"})
         );
-        assert!(is_made_for(&matched.resource, "urn:npi", "1") && !is_made_for(&matched.resource, "urn:npi", "2"));
         assert!(
-            !is_over(&matched.resource, NOW_US + TREATMENT_US) && is_over(&matched.resource, NOW_US + 2 * TREATMENT_US)
+            is_made_for_organization(&matched.resource, "urn:npi", "1")
+                && !is_made_for_organization(&matched.resource, "urn:npi", "2")
+        );
+        assert!(
+            !is_group_expired(&matched.resource, NOW_US + TREATMENT_US)
+                && is_group_expired(&matched.resource, NOW_US + 2 * TREATMENT_US)
         );
         assert_eq!(matched.resource["managingEntity"]["identifier"]["value"], "us");
-        assert_eq!(constrained.resource["meta"]["profile"][0], OPT_OUT);
+        assert_eq!(constrained.resource["meta"]["profile"][0], OPT_OUT_GROUP_PROFILE);
     }
 }

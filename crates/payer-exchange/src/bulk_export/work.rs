@@ -4,23 +4,24 @@ use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use fhir_resource::ResourceType;
-use fhir_resource::compartment::{self, CompartmentMembership, membership};
-use fhir_search::{SearchContext, SearchParameterCatalog};
-use fhir_store::selection::{
-    AccessFilter, FilterBranch, FilterCriterion, GroupOwnership, ScopeSearch, UnsupportedCriterionError,
+use fhir_resource::patient_compartment::{self, CompartmentMembership, patient_compartment_membership};
+use fhir_search::{SearchParameterCatalog, SearchParseContext};
+use fhir_store::access_filter::{
+    AccessFilter, AccessFilterBranch, AccessFilterCriterion, GranularScopeSearch, GroupOwnershipFilter,
+    UnsupportedCriterionError,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::consent::ConsentRule;
+use crate::consent::ExportConsentRule;
 
-/// Parameters of a search that all have to hold, decoded.
-pub type SearchParameters = Vec<(String, String)>;
+/// Decoded search parameters, all of which must match.
+pub type SearchParameterPairs = Vec<(String, String)>;
 
-/// The work of an export job.
+/// The work of an export job: types, subjects and elements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportWork {
     /// The types to write, each once, in the order of their files.
-    pub types: Vec<TypeExport>,
+    pub types: Vec<ExportedType>,
     /// Whose resources.
     pub subjects: ExportSubjects,
     /// Only what was written after this, unix microseconds.
@@ -28,30 +29,30 @@ pub struct ExportWork {
     /// Only what was written before this, unix microseconds.
     pub until_us: Option<i64>,
     /// Which members' consent is asked before anything of theirs is written.
-    pub consent: Option<ConsentRule>,
+    pub consent: Option<ExportConsentRule>,
     /// What is left of a resource.
     pub shape: ElementSelection,
 }
 
-/// A type of an export.
+/// A resource type in an export, with its queries and elements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TypeExport {
+pub struct ExportedType {
     /// The name of the type; stored jobs have it as `kind`.
     #[serde(rename = "kind")]
     pub resource_type: String,
     /// Of each of these a resource has to meet one query: what scopes leave open, what `_typeFilter` asks for.
-    pub within: Vec<Vec<SearchParameters>>,
+    pub within: Vec<Vec<SearchParameterPairs>>,
     /// The elements that are left of a resource beside what names it; all where it is empty.
     #[serde(default)]
     pub elements: Vec<String>,
     /// Of Groups, those that are written; all of them for the administrator.
     #[serde(default)]
-    pub ownership: Option<GroupOwnership>,
+    pub ownership: Option<GroupOwnershipFilter>,
 }
 
-/// The context in which export queries are parsed.
+/// The base URL and the time that the queries of an export are parsed with.
 #[derive(Clone, Copy, Debug)]
-pub struct QueryTerms<'a> {
+pub struct ExportQueryContext<'a> {
     /// `{base_url}/fhir`, without a slash at the end.
     pub base_url: &'a str,
     /// The time in unix microseconds: what `ap` of a date is measured from.
@@ -84,13 +85,13 @@ pub enum ElementSelection {
     },
 }
 
-/// Returns whether resources of this type are exported at all, at the level of the system or of patients.
+/// Returns whether resources of this type can be exported at this level.
 ///
 /// Not specified; a type that may hold data of any patient without saying of whom (a Bundle), or that is the
 /// platform's own (a Client), is not. Groups name members and are exported with the system alone.
 #[must_use]
-pub fn exportable(resource_type: &ResourceType, subjects: &ExportSubjects) -> bool {
-    match membership(resource_type) {
+pub fn is_type_exportable(resource_type: &ResourceType, subjects: &ExportSubjects) -> bool {
+    match patient_compartment_membership(resource_type) {
         CompartmentMembership::Itself | CompartmentMembership::Reference(_) => true,
         CompartmentMembership::Shared => matches!(subjects, ExportSubjects::Everything),
         CompartmentMembership::Closed => {
@@ -100,35 +101,40 @@ pub fn exportable(resource_type: &ResourceType, subjects: &ExportSubjects) -> bo
 }
 
 impl ExportSubjects {
-    /// Returns the types an export without `_type` asks for.
+    /// Returns the types that an export without `_type` has.
     #[must_use]
     pub fn default_types(&self) -> Vec<&'static str> {
-        let mut types: Vec<&'static str> = std::iter::once("Patient").chain(compartment::types()).collect();
+        let mut types: Vec<&'static str> =
+            std::iter::once("Patient").chain(patient_compartment::patient_compartment_types()).collect();
         if matches!(self, Self::Everything) {
-            types.extend(compartment::shared_types().chain(["Group"]));
+            types.extend(patient_compartment::patient_independent_types().chain(["Group"]));
         }
         types
     }
 }
 
-/// Returns what of a type meets any of the queries: by R4's search parameters, as far as a resource alone decides.
+/// Compiles search queries into an access filter of the resources that match any of them.
 ///
 /// # Errors
 /// When one of them is of a parameter that is not applied.
-pub fn selection(
+pub fn access_filter_of_queries(
     resource_type: &ResourceType,
-    any: &[SearchParameters],
-    terms: QueryTerms<'_>,
+    any: &[SearchParameterPairs],
+    terms: ExportQueryContext<'_>,
 ) -> Result<AccessFilter, UnsupportedCriterionError> {
-    let catalog = LazyCell::new(SearchParameterCatalog::base);
-    let request = SearchContext::strict(resource_type, terms.base_url, terms.now_us);
+    let catalog = LazyCell::new(SearchParameterCatalog::with_r4_only);
+    let request = SearchParseContext::strict(resource_type, terms.base_url, terms.now_us);
     let criterion = |(name, value): &(String, String)| {
-        FilterCriterion::read(resource_type, name, value)
-            .or_else(|_| ScopeSearch::read(&catalog, &request, (name, value)).map(FilterCriterion::Search))
+        AccessFilterCriterion::parse(resource_type, name, value).or_else(|_| {
+            GranularScopeSearch::parse(&catalog, &request, (name, value)).map(AccessFilterCriterion::Search)
+        })
     };
-    let region = |query: &SearchParameters| {
+    let region = |query: &SearchParameterPairs| {
         let criteria = query.iter().map(criterion);
-        Ok(FilterBranch { compartment: None, criteria: criteria.collect::<Result<_, UnsupportedCriterionError>>()? })
+        Ok(AccessFilterBranch {
+            compartment: None,
+            criteria: criteria.collect::<Result<_, UnsupportedCriterionError>>()?,
+        })
     };
-    Ok(AccessFilter::union(any.iter().map(region).collect::<Result<_, _>>()?))
+    Ok(AccessFilter::union_of_branches(any.iter().map(region).collect::<Result<_, _>>()?))
 }

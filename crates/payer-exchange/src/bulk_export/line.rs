@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use fhir_resource::compartment::{self, CompartmentMembership, membership};
-use fhir_resource::format::{self, DocumentHead, append_document};
+use fhir_resource::format_conversion::{self, DocumentHead, append_document_line};
+use fhir_resource::patient_compartment::{self, CompartmentMembership, patient_compartment_membership};
 use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, format_instant};
 use fhir_search::SummaryMode;
 use fhir_store::AccessFilter;
-use fhir_store::selection::UnsupportedCriterionError;
-use fhir_store::subset::subset;
+use fhir_store::access_filter::UnsupportedCriterionError;
+use fhir_store::resource_subset::apply_summary_and_elements;
 use serde_json::Value;
 
-use super::{ElementSelection, ExportSubjects, ExportWork, QueryTerms, TypeExport, selection};
+use super::{ElementSelection, ExportQueryContext, ExportSubjects, ExportWork, ExportedType, access_filter_of_queries};
 use crate::claim_filter;
 
-/// A row of a type's table.
+/// A row of a resource table that an export reads.
 #[derive(Clone, Copy, Debug)]
 pub struct ExportRow<'a> {
     /// The id.
@@ -32,7 +32,7 @@ pub struct ExportRow<'a> {
 #[error("a stored resource cannot be read")]
 pub struct UnreadableRowError;
 
-/// Selects the rows of one type that belong to an export, and writes their lines.
+/// Writes the export lines of one resource type, for the rows that belong to the export.
 #[derive(Debug)]
 pub struct ExportLineWriter<'a> {
     resource_type: ResourceType,
@@ -49,21 +49,25 @@ pub struct ExportLineWriter<'a> {
 }
 
 impl<'a> ExportLineWriter<'a> {
-    /// Returns the lines of one type of an export. `consenting` are the patients whose consent holds, where it is
-    /// asked; `terms` are what its queries are read with, `native` says whether `/fhir` stores the native format.
+    /// Creates the writer for one type of an export; `consenting` limits it to these patients. `consenting` are the
+    /// patients whose consent holds, where it is asked; `terms` are what its queries are read with, `native` says
+    /// whether `/fhir` stores the native format.
     ///
     /// # Errors
     /// When a query of the job is one that this version of the server does not apply: nothing is exported then.
-    pub fn of(
+    pub fn for_type(
         work: &'a ExportWork,
-        of_type: (&'a TypeExport, ResourceType),
+        of_type: (&'a ExportedType, ResourceType),
         consenting: Option<&'a BTreeSet<String>>,
-        (terms, native): (QueryTerms<'_>, bool),
+        (terms, native): (ExportQueryContext<'_>, bool),
     ) -> Result<Self, UnsupportedCriterionError> {
         let (type_work, resource_type) = of_type;
-        let mut within: Vec<AccessFilter> =
-            type_work.within.iter().map(|any| selection(&resource_type, any, terms)).collect::<Result<_, _>>()?;
-        within.extend(type_work.ownership.clone().map(AccessFilter::of_groups));
+        let mut within: Vec<AccessFilter> = type_work
+            .within
+            .iter()
+            .map(|any| access_filter_of_queries(&resource_type, any, terms))
+            .collect::<Result<_, _>>()?;
+        within.extend(type_work.ownership.clone().map(AccessFilter::of_owned_groups));
         Ok(Self {
             resource_type,
             subjects: &work.subjects,
@@ -76,11 +80,11 @@ impl<'a> ExportLineWriter<'a> {
         })
     }
 
-    /// Appends the line of a row to `out`, with its end; `false` when it is no part of the export.
+    /// Appends the line of a row to `out`; `false` when the row does not belong to the export.
     ///
     /// # Errors
     /// [`UnreadableRowError`]; nothing is appended.
-    pub fn write(&self, row: ExportRow<'_>, out: &mut Vec<u8>) -> Result<bool, UnreadableRowError> {
+    pub fn write_line(&self, row: ExportRow<'_>, out: &mut Vec<u8>) -> Result<bool, UnreadableRowError> {
         let id: ResourceId = row.id.parse().map_err(|_| UnreadableRowError)?;
         let key = ResourceKey { resource_type: self.resource_type.clone(), id };
         if !self.looks_inside() && self.copy(&key, row, out) {
@@ -97,15 +101,15 @@ impl<'a> ExportLineWriter<'a> {
             return Ok(true);
         }
         let stored = StoredResource { key, version: row.version, updated_us: row.updated_us, resource };
-        let mut document = stored.document();
+        let mut document = stored.to_document();
         if let ElementSelection::DaVinci { claims_since_us } = self.shape {
-            if !claim_filter::is_shared(&document, claims_since_us) {
+            if !claim_filter::is_in_davinci_export(&document, claims_since_us) {
                 return Ok(false);
             }
-            document = claim_filter::without_money(document);
+            document = claim_filter::strip_money_amounts(document);
         }
-        let document = if self.native { format::to_fhir(document) } else { document };
-        let document = subset(document, SummaryMode::False, self.elements);
+        let document = if self.native { format_conversion::convert_to_fhir(document) } else { document };
+        let document = apply_summary_and_elements(document, SummaryMode::False, self.elements);
         out.extend_from_slice(document.to_string().as_bytes());
         out.push(b'\n');
         Ok(true)
@@ -114,7 +118,7 @@ impl<'a> ExportLineWriter<'a> {
     /// Appends the line without taking the document apart; `false` when it has to be.
     fn copy(&self, key: &ResourceKey, row: ExportRow<'_>, out: &mut Vec<u8>) -> bool {
         let head = DocumentHead { key, version: row.version, last_updated: &format_instant(row.updated_us) };
-        let copied = append_document(head, row.text, self.native, out).is_ok();
+        let copied = append_document_line(head, row.text, self.native, out).is_ok();
         out.extend(copied.then_some(b'\n'));
         copied
     }
@@ -123,7 +127,9 @@ impl<'a> ExportLineWriter<'a> {
     fn looks_inside(&self) -> bool {
         let is_anybodys = match self.subjects {
             ExportSubjects::Everything => true,
-            ExportSubjects::Patients => membership(&self.resource_type) == CompartmentMembership::Itself,
+            ExportSubjects::Patients => {
+                patient_compartment_membership(&self.resource_type) == CompartmentMembership::Itself
+            }
             ExportSubjects::These(_) => false,
         };
         !is_anybodys || self.consenting.is_some() || !self.within.is_empty() || !self.is_whole()
@@ -135,11 +141,13 @@ impl<'a> ExportLineWriter<'a> {
     }
 
     fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
-        self.is_of_subject(key, resource) && self.within.iter().all(|selection| selection.contains(key, resource))
+        self.is_of_subject(key, resource)
+            && self.within.iter().all(|selection| selection.contains_resource(key, resource))
     }
 
     fn is_of_subject(&self, key: &ResourceKey, resource: &Value) -> bool {
-        let patients = compartment::patients(&self.resource_type, key.id.as_str(), resource, &self.base);
+        let patients =
+            patient_compartment::compartment_patient_ids(&self.resource_type, key.id.as_str(), resource, &self.base);
         let asked = match self.subjects {
             ExportSubjects::Everything => true,
             ExportSubjects::Patients => !patients.is_empty(),
@@ -155,21 +163,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::consent::ConsentRule;
+    use crate::consent::ExportConsentRule;
 
     const BASE: &str = "https://payer.example/fhir";
-    const TERMS: QueryTerms<'_> = QueryTerms { base_url: BASE, now_us: 0 };
+    const TERMS: ExportQueryContext<'_> = ExportQueryContext { base_url: BASE, now_us: 0 };
 
     fn work(subjects: ExportSubjects, shape: ElementSelection) -> ExportWork {
         ExportWork { types: Vec::new(), subjects, since_us: None, until_us: None, consent: None, shape }
     }
 
-    fn type_work(within: &[&[(&str, &str)]]) -> TypeExport {
+    fn type_work(within: &[&[(&str, &str)]]) -> ExportedType {
         let query = |pairs: &&[(&str, &str)]| {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         };
         let within = if within.is_empty() { Vec::new() } else { vec![within.iter().map(query).collect()] };
-        TypeExport { resource_type: String::new(), within, elements: Vec::new(), ownership: None }
+        ExportedType { resource_type: String::new(), within, elements: Vec::new(), ownership: None }
     }
 
     fn line(
@@ -183,16 +191,17 @@ mod tests {
 
     fn written(
         work: &ExportWork,
-        of_type: &TypeExport,
+        of_type: &ExportedType,
         resource_type: &str,
         consenting: Option<&BTreeSet<String>>,
         text: &str,
     ) -> Result<Option<Value>, UnreadableRowError> {
         let lines =
-            ExportLineWriter::of(work, (of_type, resource_type.parse().unwrap()), consenting, (TERMS, true)).unwrap();
+            ExportLineWriter::for_type(work, (of_type, resource_type.parse().unwrap()), consenting, (TERMS, true))
+                .unwrap();
         let mut out = b"before\n".to_vec();
         let row = ExportRow { id: "x", version: 7, updated_us: 1_767_225_600_000_001, text };
-        let is_written = lines.write(row, &mut out)?;
+        let is_written = lines.write_line(row, &mut out)?;
         let line = out.strip_prefix(b"before\n").unwrap();
         assert_eq!(std::str::from_utf8(line).unwrap().lines().count(), usize::from(is_written));
         Ok(is_written.then(|| serde_json::from_slice(line).unwrap()))
@@ -216,7 +225,7 @@ mod tests {
                 updated_us: 1_767_225_600_000_001,
                 resource: body.clone(),
             };
-            let read = format::to_fhir(stored.document());
+            let read = format_conversion::convert_to_fhir(stored.to_document());
             for text in [body.to_string(), serde_json::to_string_pretty(&body).unwrap(), format!(" {body} ")] {
                 assert_eq!(line(&everything, "Patient", None, &text).as_ref(), Some(&read), "{text}");
                 assert_eq!(line(&patients, "Patient", None, &text).as_ref(), Some(&read), "{text}");
@@ -260,7 +269,7 @@ mod tests {
     #[test]
     fn what_names_somebody_without_consent_is_written_for_nobody() {
         let these = ExportSubjects::These(BTreeSet::from(["a".to_owned(), "b".to_owned()]));
-        let work = ExportWork { consent: Some(ConsentRule::OptOut), ..work(these, ElementSelection::Whole) };
+        let work = ExportWork { consent: Some(ExportConsentRule::OptOut), ..work(these, ElementSelection::Whole) };
         let consenting = BTreeSet::from(["a".to_owned()]);
         let of = |patient: &str| json!({"subject": {"reference": format!("Patient/{patient}")}}).to_string();
         assert!(line(&work, "Observation", Some(&consenting), &of("a")).is_some());
@@ -287,13 +296,13 @@ mod tests {
         }
         let unknown = type_work(&[&[("no-such", "x")]]);
         let resource_type = "Observation".parse().unwrap();
-        assert!(ExportLineWriter::of(&everything, (&unknown, resource_type), None, (TERMS, true)).is_err());
+        assert!(ExportLineWriter::for_type(&everything, (&unknown, resource_type), None, (TERMS, true)).is_err());
     }
 
     #[test]
     fn of_a_resource_the_elements_are_left_that_are_asked_for() {
         let everything = work(ExportSubjects::Everything, ElementSelection::Whole);
-        let some = TypeExport { elements: vec!["status".to_owned(), "subject".to_owned()], ..type_work(&[]) };
+        let some = ExportedType { elements: vec!["status".to_owned(), "subject".to_owned()], ..type_work(&[]) };
         let text =
             json!({"status": "final", "note": [], "subject": {"resourceType": "Patient", "id": "a"}}).to_string();
         let line = written(&everything, &some, "Observation", None, &text).unwrap().unwrap();

@@ -12,7 +12,8 @@ mod parameters;
 mod work;
 
 pub use line::{ExportLineWriter, ExportRow, UnreadableRowError};
-pub use parameters::{ExportError, ExportParameters, NDJSON};
+pub use parameters::{ExportParameters, ExportParametersError, NDJSON_MEDIA_TYPE};
 pub use work::{
-    ElementSelection, ExportSubjects, ExportWork, QueryTerms, SearchParameters, TypeExport, exportable, selection,
+    ElementSelection, ExportQueryContext, ExportSubjects, ExportWork, ExportedType, SearchParameterPairs,
+    access_filter_of_queries, is_type_exportable,
 };

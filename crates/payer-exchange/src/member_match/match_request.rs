@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::MEMBERS_MAX;
+use super::REQUEST_MEMBERS_MAX;
 use crate::elements::{each, text};
-use crate::member_identifier::{HREX, MemberIdentifier, UNIQUE_MEMBER};
+use crate::member_identifier::{HREX_CODE_SYSTEM, MemberIdentifier, UNIQUE_MEMBER_CODE};
 
-/// A member as the requesting organization submitted it.
+/// A member in a match request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SubmittedMember {
     /// `MemberPatient`.
@@ -54,7 +54,7 @@ pub enum MatchRequestError {
     #[error("Parameters.parameter: at least one MemberBundle is required")]
     Nobody,
     /// More members than one request may have.
-    #[error("Parameters.parameter: at most {MEMBERS_MAX} MemberBundle; send several requests")]
+    #[error("Parameters.parameter: at most {REQUEST_MEMBERS_MAX} MemberBundle; send several requests")]
     TooMany,
 }
 
@@ -66,16 +66,16 @@ const PARTS: [(&str, &str); 4] = [
     ("Consent", "Consent"),
 ];
 
-/// Returns the members of a request for many.
+/// Parses the members of a bulk match request.
 ///
 /// # Errors
 /// [`MatchRequestError`], which names the place.
 ///
 /// # Source
 /// `PDex`, `pdex-parameters-multi-member-match-bundle-in`.
-pub fn members(body: &Value) -> Result<Vec<SubmittedMember>, MatchRequestError> {
+pub fn parse_members(body: &Value) -> Result<Vec<SubmittedMember>, MatchRequestError> {
     let parameters = parameters(body)?;
-    if parameters.len() > MEMBERS_MAX {
+    if parameters.len() > REQUEST_MEMBERS_MAX {
         return Err(MatchRequestError::TooMany);
     }
     let mut members = Vec::with_capacity(parameters.len());
@@ -92,14 +92,14 @@ pub fn members(body: &Value) -> Result<Vec<SubmittedMember>, MatchRequestError> 
     if members.is_empty() { Err(MatchRequestError::Nobody) } else { Ok(members) }
 }
 
-/// Returns the member of a request for one.
+/// Parses the member of a `$member-match` request.
 ///
 /// # Errors
 /// [`MatchRequestError`], which names the place.
 ///
 /// # Source
 /// `HRex`, `$member-match`: the Consent may be absent.
-pub fn one_member(body: &Value) -> Result<SubmittedMember, MatchRequestError> {
+pub fn parse_single_member(body: &Value) -> Result<SubmittedMember, MatchRequestError> {
     member(parameters(body)?, "Parameters", false)
 }
 
@@ -135,20 +135,19 @@ fn member(parts: &[Value], place: &str, consents: bool) -> Result<SubmittedMembe
     })
 }
 
-/// Returns the payer that the first member's coverage names, as a claim would: what an administrator without one asks
-/// for.
+/// Returns the payer that the first member's coverage names.
 #[must_use]
-pub fn payor(members: &[SubmittedMember]) -> Option<&Value> {
+pub fn first_member_payer(members: &[SubmittedMember]) -> Option<&Value> {
     each(&members.first()?.coverage, "payor").first()
 }
 
-/// Returns the answer to a request for one member who was found.
+/// Returns the response to a `$member-match` request that found the member.
 ///
 /// # Source
 /// `HRex`, `$member-match`; the code `UMB` of `hrex-temp`.
 #[must_use]
-pub fn member_answer(patient: &str, identifier: &MemberIdentifier) -> Value {
-    let identifier_type = json!({"coding": [{"system": HREX, "code": UNIQUE_MEMBER}]});
+pub fn single_member_response(patient: &str, identifier: &MemberIdentifier) -> Value {
+    let identifier_type = json!({"coding": [{"system": HREX_CODE_SYSTEM, "code": UNIQUE_MEMBER_CODE}]});
     let MemberIdentifier { system, value } = identifier;
     json!({
         "resourceType": "Parameters",
@@ -172,7 +171,7 @@ mod tests {
     }
 
     fn read(parameters: &[Value]) -> Result<Vec<SubmittedMember>, MatchRequestError> {
-        members(&json!({"resourceType": "Parameters", "parameter": parameters}))
+        parse_members(&json!({"resourceType": "Parameters", "parameter": parameters}))
     }
 
     #[test]
@@ -194,14 +193,14 @@ mod tests {
             read(&[part("Member", "Patient")]).unwrap_err().to_string(),
             format!("{place}: unsupported parameter Member")
         );
-        assert_eq!(members(&json!({"resourceType": "Bundle"})), Err(MatchRequestError::NotParameters));
-        assert_eq!(read(&vec![bundle(&whole); MEMBERS_MAX + 1]), Err(MatchRequestError::TooMany));
+        assert_eq!(parse_members(&json!({"resourceType": "Bundle"})), Err(MatchRequestError::NotParameters));
+        assert_eq!(read(&vec![bundle(&whole); REQUEST_MEMBERS_MAX + 1]), Err(MatchRequestError::TooMany));
     }
 
     #[test]
     fn a_request_for_one_needs_no_consent() {
         let parts = [part("MemberPatient", "Patient"), part("CoverageToMatch", "Coverage")];
-        let member = one_member(&json!({"resourceType": "Parameters", "parameter": parts})).unwrap();
+        let member = parse_single_member(&json!({"resourceType": "Parameters", "parameter": parts})).unwrap();
         assert_eq!(member.consent, None);
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use fhir_resource::{ResourceId, ResourceType};
-use fhir_store::selection::UnsupportedCriterionError;
+use fhir_store::access_filter::UnsupportedCriterionError;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{QueryTerms, SearchParameters, selection};
+use super::{ExportQueryContext, SearchParameterPairs, access_filter_of_queries};
 
-/// The media type of the files.
-pub const NDJSON: &str = "application/fhir+ndjson";
+/// The media type of export files.
+pub const NDJSON_MEDIA_TYPE: &str = "application/fhir+ndjson";
 /// What a request may call it as well.
 ///
 /// # Source
@@ -19,7 +19,7 @@ const ALSO_NDJSON: [&str; 2] = ["application/ndjson", "ndjson"];
 /// Most values of one parameter. Not specified; a thousand patients are a list, more are a Group.
 const VALUES_MAX: usize = 1000;
 
-/// The parameters of a bulk export request, before the caller's access is known.
+/// The parsed parameters of a bulk export request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportParameters {
     /// `_type`, in the order sent, each once; `None` where it is not sent.
@@ -29,7 +29,7 @@ pub struct ExportParameters {
     /// `_until`, unix microseconds.
     pub until_us: Option<i64>,
     /// `_typeFilter`: of each type, queries of which one has to be met.
-    pub filters: Vec<(ResourceType, SearchParameters)>,
+    pub filters: Vec<(ResourceType, SearchParameterPairs)>,
     /// `_elements`: names of elements, of one type or of every type.
     pub elements: Vec<(Option<ResourceType>, String)>,
     /// `patient`: ids; `None` where it is not sent.
@@ -38,9 +38,10 @@ pub struct ExportParameters {
     pub export_type: Option<String>,
 }
 
-/// The reason why a kick-off cannot be read. The texts are those of the platform where it has one.
+/// The reason why the parameters of an export request are invalid. The texts are those of the platform where it has
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExportError {
+pub enum ExportParametersError {
     /// The body is something else.
     #[error("Request body must be a FHIR Parameters resource")]
     NotParameters,
@@ -73,7 +74,7 @@ pub enum ExportError {
         value: String,
     },
     /// Another format than the one there is.
-    #[error("_outputFormat must be {NDJSON}, got: {0}")]
+    #[error("_outputFormat must be {NDJSON_MEDIA_TYPE}, got: {0}")]
     OutputFormat(String),
     /// No name of a type.
     #[error("_type names no resource type: {0}")]
@@ -99,40 +100,40 @@ pub enum ExportError {
 type Sent = (String, Option<String>, String);
 
 impl ExportParameters {
-    /// The parameters every export takes.
-    pub const BULK: &'static [&'static str] =
+    /// The names of the parameters that every bulk export supports.
+    pub const COMMON_PARAMETER_NAMES: &'static [&'static str] =
         &["_type", "_since", "_until", "_typeFilter", "_elements", "_outputFormat", "patient"];
 
-    /// Reads the decoded parameters of an address; `takes` names those that are served.
+    /// Parses the query parameters of an export request; `takes` lists the supported ones.
     ///
     /// # Errors
-    /// [`ExportError`].
-    pub fn of_query(pairs: &[(String, String)], takes: &[&str]) -> Result<Self, ExportError> {
+    /// [`ExportParametersError`].
+    pub fn from_query(pairs: &[(String, String)], takes: &[&str]) -> Result<Self, ExportParametersError> {
         let sent: Vec<Sent> = pairs.iter().map(|(name, value)| (name.clone(), None, value.clone())).collect();
         Self::of(&sent, takes)
     }
 
-    /// Reads the parameters of a body; `takes` names those that are served.
+    /// Parses the `Parameters` body of an export request; `takes` lists the supported ones.
     ///
     /// # Errors
-    /// [`ExportError`].
-    pub fn of_body(body: &Value, takes: &[&str]) -> Result<Self, ExportError> {
+    /// [`ExportParametersError`].
+    pub fn from_body(body: &Value, takes: &[&str]) -> Result<Self, ExportParametersError> {
         if body.get("resourceType").and_then(Value::as_str) != Some("Parameters") {
-            return Err(ExportError::NotParameters);
+            return Err(ExportParametersError::NotParameters);
         }
         let none = Vec::new();
         let sent = match body.get("parameter") {
             None => &none,
-            Some(sent) => sent.as_array().ok_or(ExportError::NotParameters)?,
+            Some(sent) => sent.as_array().ok_or(ExportParametersError::NotParameters)?,
         };
         Self::of(&sent.iter().map(sent_in_body).collect::<Result<Vec<_>, _>>()?, takes)
     }
 
-    fn of(sent: &[Sent], takes: &[&str]) -> Result<Self, ExportError> {
+    fn of(sent: &[Sent], takes: &[&str]) -> Result<Self, ExportParametersError> {
         let unsupported: BTreeSet<&String> =
             sent.iter().map(|(name, ..)| name).filter(|name| !takes.contains(&name.as_str())).collect();
         if !unsupported.is_empty() {
-            return Err(ExportError::Unsupported(unsupported.into_iter().cloned().collect()));
+            return Err(ExportParametersError::Unsupported(unsupported.into_iter().cloned().collect()));
         }
         let mut asked = Self::default();
         let (mut formats, mut since, mut until, mut uses) = (0, 0, 0, 0);
@@ -151,43 +152,47 @@ impl ExportParameters {
         asked.check()
     }
 
-    fn check(self) -> Result<Self, ExportError> {
+    fn check(self) -> Result<Self, ExportParametersError> {
         let named =
             |resource_type: &ResourceType| self.types.as_ref().is_none_or(|types| types.contains(resource_type));
         match self.filters.iter().find(|(resource_type, _)| !named(resource_type)) {
-            Some((resource_type, _)) => Err(ExportError::FilterOfOther(resource_type.clone())),
+            Some((resource_type, _)) => Err(ExportParametersError::FilterOfOther(resource_type.clone())),
             None => Ok(self),
         }
     }
 
-    fn add_types(&mut self, list: &str) -> Result<(), ExportError> {
+    fn add_types(&mut self, list: &str) -> Result<(), ExportParametersError> {
         let types = self.types.get_or_insert_default();
         for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            let resource_type: ResourceType = name.parse().map_err(|_| ExportError::Type(name.to_owned()))?;
+            let resource_type: ResourceType = name.parse().map_err(|_| ExportParametersError::Type(name.to_owned()))?;
             if !types.contains(&resource_type) {
                 types.push(resource_type);
             }
         }
-        if types.is_empty() { Err(ExportError::Type(list.to_owned())) } else { bounded(types.len(), "_type") }
+        if types.is_empty() { Err(ExportParametersError::Type(list.to_owned())) } else { bounded(types.len(), "_type") }
     }
 
-    fn add_filter(&mut self, filter: &str) -> Result<(), ExportError> {
-        let form = || ExportError::FilterForm(filter.to_owned());
+    fn add_filter(&mut self, filter: &str) -> Result<(), ExportParametersError> {
+        let form = || ExportParametersError::FilterForm(filter.to_owned());
         let (resource_type, query) = filter.split_once('?').ok_or_else(form)?;
         let resource_type: ResourceType = resource_type.parse().map_err(|_| form())?;
-        let query: SearchParameters = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        let query: SearchParameterPairs = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         if query.is_empty() {
             return Err(form());
         }
         // Whether it is applied depends on nothing but its words.
-        selection(&resource_type, std::slice::from_ref(&query), QueryTerms { base_url: "", now_us: 0 })?;
+        access_filter_of_queries(
+            &resource_type,
+            std::slice::from_ref(&query),
+            ExportQueryContext { base_url: "", now_us: 0 },
+        )?;
         self.filters.push((resource_type, query));
         bounded(self.filters.len(), "_typeFilter")
     }
 
-    fn add_elements(&mut self, list: &str) -> Result<(), ExportError> {
+    fn add_elements(&mut self, list: &str) -> Result<(), ExportParametersError> {
         for one in list.split(',').map(str::trim) {
-            let fault = || ExportError::Elements(one.to_owned());
+            let fault = || ExportParametersError::Elements(one.to_owned());
             let (resource_type, name) = match one.split_once('.') {
                 Some((resource_type, name)) => (Some(resource_type.parse().map_err(|_| fault())?), name),
                 None => (None, one),
@@ -198,53 +203,53 @@ impl ExportParameters {
         bounded(self.elements.len(), "_elements")
     }
 
-    /// Returns the elements that are left of resources of a type; all where there is none.
+    /// Returns the `_elements` that the export writes of resources of a type; empty for all.
     #[must_use]
-    pub fn elements_of(&self, resource_type: &ResourceType) -> Vec<String> {
+    pub fn elements_of_type(&self, resource_type: &ResourceType) -> Vec<String> {
         let of = self.elements.iter().filter(|(of, _)| of.as_ref().is_none_or(|of| of == resource_type));
         of.map(|(_, name)| name.clone()).collect()
     }
 
-    fn add_patient(&mut self, reference: &str) -> Result<(), ExportError> {
+    fn add_patient(&mut self, reference: &str) -> Result<(), ExportParametersError> {
         let patients = self.patients.get_or_insert_default();
         for one in reference.split(',') {
             let id = one.trim().strip_prefix("Patient/").and_then(|id| id.parse::<ResourceId>().ok());
-            patients.insert(id.ok_or_else(|| ExportError::Patient(one.to_owned()))?.to_string());
+            patients.insert(id.ok_or_else(|| ExportParametersError::Patient(one.to_owned()))?.to_string());
         }
         bounded(patients.len(), "patient")
     }
 }
 
-fn once(seen: &mut u8, name: &'static str) -> Result<(), ExportError> {
+fn once(seen: &mut u8, name: &'static str) -> Result<(), ExportParametersError> {
     *seen = seen.saturating_add(1);
-    if *seen > 1 { Err(ExportError::Repeated(name)) } else { Ok(()) }
+    if *seen > 1 { Err(ExportParametersError::Repeated(name)) } else { Ok(()) }
 }
 
-fn bounded(count: usize, name: &'static str) -> Result<(), ExportError> {
-    if count > VALUES_MAX { Err(ExportError::TooMany(name)) } else { Ok(()) }
+fn bounded(count: usize, name: &'static str) -> Result<(), ExportParametersError> {
+    if count > VALUES_MAX { Err(ExportParametersError::TooMany(name)) } else { Ok(()) }
 }
 
-fn instant(name: &str, value: &str, (): ()) -> Result<i64, ExportError> {
+fn instant(name: &str, value: &str, (): ()) -> Result<i64, ExportParametersError> {
     let at: Result<Timestamp, _> = value.parse();
     at.map(Timestamp::as_microsecond)
-        .map_err(|_| ExportError::Instant { name: name.to_owned(), value: value.to_owned() })
+        .map_err(|_| ExportParametersError::Instant { name: name.to_owned(), value: value.to_owned() })
 }
 
 /// In a body the platform takes the full name alone.
-fn check_format(value: &str, in_body: bool, (): ()) -> Result<(), ExportError> {
-    let known = value == NDJSON || (!in_body && ALSO_NDJSON.contains(&value));
-    if known { Ok(()) } else { Err(ExportError::OutputFormat(value.to_owned())) }
+fn check_format(value: &str, in_body: bool, (): ()) -> Result<(), ExportParametersError> {
+    let known = value == NDJSON_MEDIA_TYPE || (!in_body && ALSO_NDJSON.contains(&value));
+    if known { Ok(()) } else { Err(ExportParametersError::OutputFormat(value.to_owned())) }
 }
 
-fn export_type(element: Option<&str>, value: &str, (): ()) -> Result<String, ExportError> {
+fn export_type(element: Option<&str>, value: &str, (): ()) -> Result<String, ExportParametersError> {
     match element {
         Some("valueCanonical") => Ok(value.to_owned()),
-        _ => Err(ExportError::Element { name: "exportType".to_owned(), element: "valueCanonical" }),
+        _ => Err(ExportParametersError::Element { name: "exportType".to_owned(), element: "valueCanonical" }),
     }
 }
 
-fn sent_in_body(parameter: &Value) -> Result<Sent, ExportError> {
-    let name = parameter.get("name").and_then(Value::as_str).ok_or(ExportError::Malformed)?;
+fn sent_in_body(parameter: &Value) -> Result<Sent, ExportParametersError> {
+    let name = parameter.get("name").and_then(Value::as_str).ok_or(ExportParametersError::Malformed)?;
     let values = parameter.as_object().into_iter().flatten().filter(|(key, _)| key.starts_with("value"));
     let mut values = values.map(|(key, value)| {
         let text = value.as_str().or_else(|| value.get("reference").and_then(Value::as_str));
@@ -253,10 +258,10 @@ fn sent_in_body(parameter: &Value) -> Result<Sent, ExportError> {
     match (values.next(), values.next()) {
         (Some((element, Some(text))), None) => Ok((name.to_owned(), Some(element), text)),
         // An unknown parameter is refused by its name, whatever it holds.
-        _ if !ExportParameters::BULK.contains(&name) && name != "exportType" => {
+        _ if !ExportParameters::COMMON_PARAMETER_NAMES.contains(&name) && name != "exportType" => {
             Ok((name.to_owned(), None, String::new()))
         }
-        _ => Err(ExportError::Malformed),
+        _ => Err(ExportParametersError::Malformed),
     }
 }
 
@@ -266,9 +271,9 @@ mod tests {
 
     use super::*;
 
-    fn query(text: &str) -> Result<ExportParameters, ExportError> {
+    fn query(text: &str) -> Result<ExportParameters, ExportParametersError> {
         let pairs: Vec<_> = form_urlencoded::parse(text.as_bytes()).into_owned().collect();
-        ExportParameters::of_query(&pairs, ExportParameters::BULK)
+        ExportParameters::from_query(&pairs, ExportParameters::COMMON_PARAMETER_NAMES)
     }
 
     fn refused(text: &str) -> String {
@@ -291,8 +296,8 @@ mod tests {
         assert_eq!(asked.patients.unwrap().into_iter().collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(query("").unwrap(), ExportParameters::default());
         let asked = query("_elements=id,Patient.birthDate&_elements=Observation.code").unwrap();
-        assert_eq!(asked.elements_of(&"Patient".parse().unwrap()), ["id", "birthDate"]);
-        assert_eq!(asked.elements_of(&"Observation".parse().unwrap()), ["id", "code"]);
+        assert_eq!(asked.elements_of_type(&"Patient".parse().unwrap()), ["id", "birthDate"]);
+        assert_eq!(asked.elements_of_type(&"Observation".parse().unwrap()), ["id", "code"]);
     }
 
     #[test]
@@ -328,9 +333,9 @@ mod tests {
 
     #[test]
     fn a_body_says_the_same_and_nothing_is_passed_over() {
-        let takes: Vec<&str> = ExportParameters::BULK.iter().copied().chain(["exportType"]).collect();
+        let takes: Vec<&str> = ExportParameters::COMMON_PARAMETER_NAMES.iter().copied().chain(["exportType"]).collect();
         let read = |parameters: Value| {
-            ExportParameters::of_body(&json!({"resourceType": "Parameters", "parameter": parameters}), &takes)
+            ExportParameters::from_body(&json!({"resourceType": "Parameters", "parameter": parameters}), &takes)
         };
         let asked = read(json!([
             {"name": "exportType", "valueCanonical": "hl7.fhir.us.davinci-pdex#payertopayer"},
@@ -358,8 +363,8 @@ mod tests {
             assert_eq!(read(parameters).unwrap_err().to_string(), told);
         }
         assert_eq!(
-            ExportParameters::of_body(&json!({"resourceType": "Bundle"}), &takes),
-            Err(ExportError::NotParameters)
+            ExportParameters::from_body(&json!({"resourceType": "Bundle"}), &takes),
+            Err(ExportParametersError::NotParameters)
         );
     }
 }
