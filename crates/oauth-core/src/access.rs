@@ -1,21 +1,21 @@
-//! May this caller do this: scopes first, then access policies, deny by default.
+//! Authorization of requests to the resource endpoints: scopes first, then access policies, denied by default.
 //!
 //! Scopes bind every token that carries them, at the native endpoint too and whatever a policy
 //! allows (`docs/decisions.md`, "Scopes"); a scope never widens what policies allow. What a scope permits may be a part
-//! of a type: then the answer says which ([`AccessGranted::reach`]), and the resource server applies it.
+//! of a type: then the answer says which ([`GrantedAccess::reach`]), and the resource server applies it.
 
 use serde_json::Value;
 use smart_scopes::Interaction;
 
-use crate::caller::{Caller, CallerIdentity};
-use crate::directory::RegistrationCache;
-use crate::policy::{PolicySubject, PolicyVerdict};
+use crate::access_policies::{CombinedPolicyDecision, PolicyEvaluationSubject};
 use crate::ports::StoreError;
-use crate::reach::ScopeAccess;
+use crate::registration_cache::RegistrationCache;
+use crate::resource_caller::{CallerIdentity, ResourceCaller};
+use crate::scope_access::ScopeAccess;
 
 /// A request to the resource endpoints, as access rules see it.
 #[derive(Clone, Copy)]
-pub struct AccessRequest<'a> {
+pub struct ResourceAccessRequest<'a> {
     /// The resource type and the interaction a scope must permit; `None` for what no SMART scope
     /// speaks about, which then is for callers without scopes.
     pub target: Option<(&'a str, Interaction)>,
@@ -27,17 +27,17 @@ pub struct AccessRequest<'a> {
     /// Users, access policies, search parameters, the Organizations that B2B claims are made of and the
     /// `TokenIntrospector`s that say whose word for a User is taken, and looking into another's registration.
     /// Partners are often registered with a policy of engine `allow`, and such a partner must not be able to call
-    /// itself another organization. See [`registers`].
+    /// itself another organization. See [`write_is_security_sensitive`].
     pub explicit: bool,
     /// Makes the request object policies are matched against, as far as the wire knows it. Called only
     /// when a policy that looks at it applies.
     pub request: &'a (dyn Fn() -> Value + Send + Sync),
 }
 
-/// Returns whether writing resources of this type changes who may do what, who a caller is said to be, or what searches
-/// of everybody find and what every write costs (a `SearchParameter`).
+/// Returns whether writing resources of this type is security-sensitive: it changes access rights, identities, or what
+/// every search finds and every write costs (`SearchParameter`).
 #[must_use]
-pub fn registers(resource_type: &str) -> bool {
+pub fn write_is_security_sensitive(resource_type: &str) -> bool {
     matches!(
         resource_type,
         "Client"
@@ -52,16 +52,17 @@ pub fn registers(resource_type: &str) -> bool {
     )
 }
 
-/// Returns whether resources of this type say who may do what. Reading them needs what writing them needs: who lists
+/// Returns whether resources of this type define who may do what. Reading them needs what writing them needs: who lists
 /// the partners of a payer with their policies knows whom to impersonate and what it gains.
 #[must_use]
-pub fn is_registration(resource_type: &str) -> bool {
+pub fn read_is_security_sensitive(resource_type: &str) -> bool {
     matches!(resource_type, "Client" | "User" | "AccessPolicy" | "TokenIntrospector")
 }
 
-/// Returns whether the administrator alone may write this: an access policy that asks the database may ask it anything.
+/// Returns whether only an administrator may write this resource: an access policy of engine `sql`, which may query
+/// anything in the database.
 #[must_use]
-pub fn is_administrators(resource_type: &str, resource: &Value) -> bool {
+pub fn is_admin_only_write(resource_type: &str, resource: &Value) -> bool {
     fn asks_database(policy: &Value) -> bool {
         match policy {
             Value::Object(members) => {
@@ -74,9 +75,9 @@ pub fn is_administrators(resource_type: &str, resource: &Value) -> bool {
     resource_type == "AccessPolicy" && asks_database(resource)
 }
 
-/// The permission to carry out an [`AccessRequest`], with the limits that scopes put on it.
+/// The permission to carry out a [`ResourceAccessRequest`], with the limits that scopes put on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccessGranted {
+pub struct GrantedAccess {
     /// Whether the caller is an administrator, which is the bootstrap client alone. Not specified who
     /// else is one; a policy makes nobody one, because partners are often registered with a policy
     /// of engine `allow`, and such a partner must still carry its B2B claim.
@@ -87,7 +88,7 @@ pub struct AccessGranted {
     pub reach: ScopeAccess,
 }
 
-/// The reason why a caller may not carry out an [`AccessRequest`].
+/// The reason why a caller may not carry out a [`ResourceAccessRequest`].
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
     /// Nobody called, and no policy is open to everyone: 401.
@@ -116,24 +117,25 @@ pub enum AccessError {
     Store(#[from] StoreError),
 }
 
-/// Decides.
+/// Decides whether `caller` may carry out `access`: scopes first, then access policies, denied by default. Returns the
+/// limits that scopes put on the access.
 ///
 /// # Errors
 /// [`AccessError`].
 pub async fn authorize(
     directory: &RegistrationCache,
-    caller: &Caller,
-    access: AccessRequest<'_>,
-) -> Result<AccessGranted, AccessError> {
-    let mut reach = reach(caller, access.target)?;
+    caller: &ResourceCaller,
+    access: ResourceAccessRequest<'_>,
+) -> Result<GrantedAccess, AccessError> {
+    let mut reach = scope_access(caller, access.target)?;
     if matches!(caller.identity, CallerIdentity::Root) {
-        return Ok(AccessGranted { administrator: true, policy_id: None, reach });
+        return Ok(GrantedAccess { administrator: true, policy_id: None, reach });
     }
-    let book = directory.policies_at(caller.policy_revision).await?;
-    let subject = PolicySubject {
+    let book = directory.policies_at_revision(caller.policy_revision).await?;
+    let subject = PolicyEvaluationSubject {
         client_id: caller.client_id(),
         user_id: caller.user_id(),
-        roles: caller.person().map_or(&[], |person| &person.roles),
+        roles: caller.represented_end_user().map_or(&[], |person| &person.roles),
         operation: Some(access.operation),
         explicit: access.explicit,
     };
@@ -145,46 +147,46 @@ pub async fn authorize(
     // What goes beyond single patients has to be the person's own right, and not that of the app, which a policy
     // may let do everything. Without it, what is left are the patients the token is for: a wider scope takes nothing
     // away from a narrower one beside it.
-    let own = PolicySubject { client_id: None, ..subject };
+    let own = PolicyEvaluationSubject { client_id: None, ..subject };
     let directory = &directory;
     if caller.user_id().is_some()
         && reach.is_wide()
-        && !matches!(directory.judge(&book, &own, &request).await, PolicyVerdict::Allowed { .. })
+        && !matches!(directory.judge(&book, &own, &request).await, CombinedPolicyDecision::Allowed { .. })
     {
         reach = reach_of_patients(caller, access.target).ok_or(AccessError::Forbidden)?;
     }
     match directory.judge(&book, &subject, &request).await {
-        PolicyVerdict::Allowed { policy_id } => {
-            Ok(AccessGranted { administrator: false, policy_id: Some(policy_id), reach })
+        CombinedPolicyDecision::Allowed { policy_id } => {
+            Ok(GrantedAccess { administrator: false, policy_id: Some(policy_id), reach })
         }
-        PolicyVerdict::Denied { .. } if matches!(caller.identity, CallerIdentity::Anonymous) => {
+        CombinedPolicyDecision::Denied { .. } if matches!(caller.identity, CallerIdentity::Anonymous) => {
             Err(AccessError::Unauthenticated)
         }
-        PolicyVerdict::Denied { .. } => Err(AccessError::Forbidden),
+        CombinedPolicyDecision::Denied { .. } => Err(AccessError::Forbidden),
     }
 }
 
-/// Returns whether the request of a caller without credentials is worth reading: when no policy is open to everyone, it
-/// will be refused whatever it says.
+/// Returns whether some access policy applies to callers without credentials; otherwise their requests are refused
+/// whatever they contain.
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn admits_anonymous(directory: &RegistrationCache, caller: &Caller) -> Result<bool, StoreError> {
-    Ok(directory.policies_at(caller.policy_revision).await?.is_open_to_anyone())
+pub async fn may_admit_anonymous(directory: &RegistrationCache, caller: &ResourceCaller) -> Result<bool, StoreError> {
+    Ok(directory.policies_at_revision(caller.policy_revision).await?.applies_to_anonymous())
 }
 
 /// Returns what the caller's scopes leave open of a target, without what goes beyond single patients.
-fn reach_of_patients(caller: &Caller, target: Option<(&str, Interaction)>) -> Option<ScopeAccess> {
+fn reach_of_patients(caller: &ResourceCaller, target: Option<(&str, Interaction)>) -> Option<ScopeAccess> {
     let (bearer, scopes) = caller.scopes()?;
     let (resource_type, interaction) = target?;
     bearer.reach_of_patients(scopes, resource_type, interaction)
 }
 
-/// Returns what the caller's scopes leave open of a target; policies are not asked.
+/// Returns which part of `target` the caller's scopes open; access policies are not evaluated.
 ///
 /// # Errors
 /// [`AccessError::InsufficientScope`] when they permit nothing of it.
-pub fn reach(caller: &Caller, target: Option<(&str, Interaction)>) -> Result<ScopeAccess, AccessError> {
+pub fn scope_access(caller: &ResourceCaller, target: Option<(&str, Interaction)>) -> Result<ScopeAccess, AccessError> {
     let Some((bearer, scopes)) = caller.scopes() else {
         return Ok(ScopeAccess::Everything);
     };

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::authorization::Authorization;
-use crate::directory::RegistrationCache;
-use crate::env::Env;
+use crate::access_policies::{CombinedPolicyDecision, PolicyEvaluationSubject};
+use crate::end_user::{EndUser, FhirUser};
+use crate::granted_authorization::GrantedAuthorization;
 use crate::period;
-use crate::person::{FhirUser, Person};
-use crate::policy::{PolicySubject, PolicyVerdict};
 use crate::ports::{PatientStore, StoreError};
+use crate::registration_cache::RegistrationCache;
+use crate::time_and_randomness::TimeAndRandomness;
 
 /// Most entries of a Person that are followed.
 const LINKS_MAX: usize = 100;
@@ -34,7 +34,11 @@ pub(crate) struct PatientAccessRules {
 
 impl PatientAccessRules {
     /// Returns whom `person` may act for now. Costs nothing but for relatives, whose relation is read.
-    pub(crate) async fn patients_of(&self, env: &Env<'_>, person: &Person) -> Result<PatientAccess, StoreError> {
+    pub(crate) async fn patients_of(
+        &self,
+        env: &TimeAndRandomness<'_>,
+        person: &EndUser,
+    ) -> Result<PatientAccess, StoreError> {
         let Some(own) = &person.fhir_user else {
             return Ok(if person.misplaced { PatientAccess::These(Vec::new()) } else { PatientAccess::ByPolicy });
         };
@@ -49,8 +53,8 @@ impl PatientAccessRules {
     /// EHR vouched for the patient when it launched the app, policies are not asked, then as now.
     pub(crate) async fn may_still_act(
         &self,
-        env: &Env<'_>,
-        (person, authorization): (&Person, &Authorization),
+        env: &TimeAndRandomness<'_>,
+        (person, authorization): (&EndUser, &GrantedAuthorization),
         revision: i64,
     ) -> Result<bool, StoreError> {
         let Some(patient) = authorization.context.patient.as_deref() else { return Ok(true) };
@@ -65,28 +69,28 @@ impl PatientAccessRules {
     /// what the app may do is asked at every request it makes later.
     pub(crate) async fn readable<'a>(
         &self,
-        person: &Person,
+        person: &EndUser,
         ids: Vec<&'a str>,
         revision: i64,
     ) -> Result<Vec<&'a str>, StoreError> {
-        let book = self.directory.policies_at(revision).await?;
-        let subject = PolicySubject {
+        let book = self.directory.policies_at_revision(revision).await?;
+        let subject = PolicyEvaluationSubject {
             user_id: Some(&person.id),
             roles: &person.roles,
             operation: Some("FhirRead"),
-            ..PolicySubject::default()
+            ..PolicyEvaluationSubject::default()
         };
         let mut found = Vec::new();
         for id in ids {
             let verdict = self.directory.judge(&book, &subject, &|| read_of(person, id)).await;
-            found.extend(matches!(verdict, PolicyVerdict::Allowed { .. }).then_some(id));
+            found.extend(matches!(verdict, CombinedPolicyDecision::Allowed { .. }).then_some(id));
         }
         Ok(found)
     }
 
     /// Returns the patients a relative is related to, existing or not; of a Person, also those of each `RelatedPerson` it
     /// is linked to.
-    async fn related(&self, env: &Env<'_>, own: &FhirUser) -> Result<Vec<String>, StoreError> {
+    async fn related(&self, env: &TimeAndRandomness<'_>, own: &FhirUser) -> Result<Vec<String>, StoreError> {
         let mut patients = Vec::new();
         for target in self.targets(env, own).await? {
             match target.resource_type.as_str() {
@@ -105,15 +109,15 @@ impl PatientAccessRules {
         Ok(patients)
     }
 
-    async fn targets(&self, env: &Env<'_>, own: &FhirUser) -> Result<Vec<FhirUser>, StoreError> {
-        let stored = self.patients.relation(&own.resource_type, &own.id).await?;
+    async fn targets(&self, env: &TimeAndRandomness<'_>, own: &FhirUser) -> Result<Vec<FhirUser>, StoreError> {
+        let stored = self.patients.related_person_or_person(&own.resource_type, &own.id).await?;
         let read = |stored: Value| named(&own.resource_type, &stored, self.directory.base_url(), env.now_us);
         Ok(stored.map(read).unwrap_or_default())
     }
 }
 
 /// Returns the request a policy is asked about: the person reads this patient.
-fn read_of(person: &Person, id: &str) -> Value {
+fn read_of(person: &EndUser, id: &str) -> Value {
     json!({
         "request-method": "get",
         "uri": format!("/fhir/Patient/{id}"),

@@ -6,14 +6,14 @@
 
 use std::sync::Arc;
 
-use crate::authenticate::{AuthenticationRejection, ClientAuthenticationError};
-use crate::authorize::{AuthorizationError, AuthorizeError};
-use crate::directory::RegistrationCache;
-use crate::env::Env;
-use crate::form::printable;
+use crate::authorization_endpoint::{AuthorizationRedirectError, AuthorizationRequestError};
+use crate::client_authentication::{ClientAuthenticationError, ClientRejectionReason};
+use crate::form_fields::sanitize_for_error_description;
 use crate::launch::LaunchUriError;
 use crate::ports::{AuditAction, AuditRecord, AuditSink, TokenFamily};
-use crate::token::{TokenError, TokenResponse};
+use crate::registration_cache::RegistrationCache;
+use crate::time_and_randomness::TimeAndRandomness;
+use crate::token_endpoint::{TokenError, TokenResponse};
 
 /// Who asks, as far as it is known: nothing here has to be proved.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,7 +41,12 @@ impl AuditTrail {
     }
 
     /// Records what became of a token request.
-    pub(crate) fn token(&self, env: &Env<'_>, asking: AuditActor<'_>, outcome: &Result<TokenResponse, TokenError>) {
+    pub(crate) fn token(
+        &self,
+        env: &TimeAndRandomness<'_>,
+        asking: AuditActor<'_>,
+        outcome: &Result<TokenResponse, TokenError>,
+    ) {
         let record = match outcome {
             Ok(response) => AuditRecord {
                 client_id: Some(response.client_id.clone()),
@@ -62,7 +67,12 @@ impl AuditTrail {
 
     /// Records an authorization that ended without a code, unless the person's own word ended it, which is
     /// recorded where it is given.
-    pub(crate) fn not_authorized(&self, env: &Env<'_>, asking: AuditActor<'_>, fault: &AuthorizeError) {
+    pub(crate) fn not_authorized(
+        &self,
+        env: &TimeAndRandomness<'_>,
+        asking: AuditActor<'_>,
+        fault: &AuthorizationRequestError,
+    ) {
         if let Some(reason) = refused_authorization(fault) {
             self.record(self.refused(env, (AuditAction::Authorization, reason), asking));
         }
@@ -70,7 +80,12 @@ impl AuditTrail {
 
     /// Records that an EHR asked for a launch: with the id of the launch, or the reason why there is none. What it
     /// named counts as there when it got the launch; a refusal is answered to the app alone, if it is registered.
-    pub(crate) fn launch(&self, env: &Env<'_>, launching: LaunchAudit<'_>, outcome: Result<&str, &LaunchUriError>) {
+    pub(crate) fn launch(
+        &self,
+        env: &TimeAndRandomness<'_>,
+        launching: LaunchAudit<'_>,
+        outcome: Result<&str, &LaunchUriError>,
+    ) {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let record = match outcome {
             Ok(launch_id) => AuditRecord {
@@ -91,7 +106,7 @@ impl AuditTrail {
     }
 
     /// Records that a person's token or family was taken back.
-    pub(crate) fn revocation(&self, env: &Env<'_>, revoked: &RevocationAudit<'_>) {
+    pub(crate) fn revocation(&self, env: &TimeAndRandomness<'_>, revoked: &RevocationAudit<'_>) {
         self.record(AuditRecord {
             client_id: Some(revoked.client_id.to_owned()),
             user_id: Some(revoked.user_id.to_owned()),
@@ -104,10 +119,15 @@ impl AuditTrail {
 
     /// A refusal. An app counts as registered when its copy is in memory, which it is when it was looked at just
     /// before: a record costs no statement.
-    fn refused(&self, env: &Env<'_>, (action, reason): (AuditAction, String), asking: AuditActor<'_>) -> AuditRecord {
+    fn refused(
+        &self,
+        env: &TimeAndRandomness<'_>,
+        (action, reason): (AuditAction, String),
+        asking: AuditActor<'_>,
+    ) -> AuditRecord {
         let (known, claimed) = match asking.client_id {
-            Some(id) if self.directory.holds_client(id) => (Some(id.to_owned()), None),
-            claimed => (None, claimed.map(printable)),
+            Some(id) if self.directory.has_cached_client(id) => (Some(id.to_owned()), None),
+            claimed => (None, claimed.map(sanitize_for_error_description)),
         };
         AuditRecord {
             refused: Some(reason),
@@ -170,38 +190,42 @@ fn refused_token(error: &TokenError) -> Option<String> {
         | TokenError::UnauthorizedClient
         | TokenError::NoScope
         | TokenError::TooLong { .. }
-        | TokenError::Grant(_) => return Some(format!("{}: {error}", error.code())),
+        | TokenError::Grant(_) => return Some(format!("{}: {error}", error.error_code())),
         TokenError::Repeated(_)
         | TokenError::UnsupportedGrant(_)
         | TokenError::MalformedScope(_)
         | TokenError::ScopeNotAllowed(_)
         | TokenError::ScopeNeedsUser(_)
-        | TokenError::ScopeNotGranted(_) => return Some(error.code().to_owned()),
+        | TokenError::ScopeNotGranted(_) => return Some(error.error_code().to_owned()),
     };
-    Some(format!("{}: {reason}", error.code()))
+    Some(format!("{}: {reason}", error.error_code()))
 }
 
 fn refused_client(fault: &ClientAuthenticationError) -> Option<String> {
     Some(match fault {
         ClientAuthenticationError::Rejected { rejection, .. } => rejection.to_string(),
         ClientAuthenticationError::Assertion { .. } => "the client assertion fails a check".to_owned(),
-        ClientAuthenticationError::UnknownSubject { .. } => AuthenticationRejection::Unknown.to_string(),
+        ClientAuthenticationError::UnknownSubject { .. } => ClientRejectionReason::Unknown.to_string(),
         ClientAuthenticationError::NoCredentials => fault.to_string(),
         ClientAuthenticationError::TooManyAttempts { .. } => "too many attempts".to_owned(),
         ClientAuthenticationError::Store(_) => return None,
     })
 }
 
-fn refused_authorization(fault: &AuthorizeError) -> Option<String> {
+fn refused_authorization(fault: &AuthorizationRequestError) -> Option<String> {
     let cause = match fault {
-        AuthorizeError::Store(_) => return None,
-        AuthorizeError::Page(page) => return Some(page.to_string()),
-        AuthorizeError::Redirect { cause, .. } => cause,
+        AuthorizationRequestError::Store(_) => return None,
+        AuthorizationRequestError::Page(page) => return Some(page.to_string()),
+        AuthorizationRequestError::Redirect { cause, .. } => cause,
     };
     match cause.as_ref() {
-        AuthorizationError::Denied | AuthorizationError::Token(_) | AuthorizationError::Unsettled => None,
-        failure if failure.is_failure() => None,
-        AuthorizationError::Repeated(_) | AuthorizationError::MalformedScope(_) => Some(cause.code().to_owned()),
-        _ => Some(format!("{}: {cause}", cause.code())),
+        AuthorizationRedirectError::Denied
+        | AuthorizationRedirectError::Token(_)
+        | AuthorizationRedirectError::Unsettled => None,
+        failure if failure.is_server_failure() => None,
+        AuthorizationRedirectError::Repeated(_) | AuthorizationRedirectError::MalformedScope(_) => {
+            Some(cause.error_code().to_owned())
+        }
+        _ => Some(format!("{}: {cause}", cause.error_code())),
     }
 }

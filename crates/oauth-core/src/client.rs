@@ -1,23 +1,23 @@
-//! A Client as the rules see it: parsed once per version, with its keys ready.
+//! Registered OAuth clients, parsed once per version, with their keys ready.
 
 mod app;
 
-use b2b_claim::{Deployment, Omission, Registration};
+use b2b_claim::{ClientB2bExtension, DeploymentUrls, Omission};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use smart_scopes::{ScopeSet, restrict};
 
-use crate::authorize::is_context;
-use crate::jose::{KeySet, SigningAlg};
+use crate::authorization_endpoint::is_context;
+use crate::jose::{SigningAlg, UsableJwkSet};
 use crate::ports::VersionedDocument;
-use crate::secret::{ClientSecret, SecretHash, SecretHashParseError};
+use crate::secret_hash::{CachedClientSecret, SecretHash, SecretHashParseError};
 
-pub use app::AppDescription;
+pub use app::ClientAppDescription;
 
 /// The value of `client_assertion_type` and of `client_assertion_types` (RFC 7523, section 2.2).
-pub const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+pub const JWT_BEARER_ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/// A registered Client.
+/// A registered OAuth client, parsed from its stored document.
 #[derive(Debug)]
 pub struct Client {
     /// The `client_id`.
@@ -32,21 +32,21 @@ pub struct Client {
     /// The grants it may use.
     pub grants: Vec<GrantType>,
     /// Its secret; `Some(Err)` where what is stored is no hash, so that nobody knows it.
-    pub secret: Option<Result<ClientSecret, SecretHashParseError>>,
+    pub secret: Option<Result<CachedClientSecret, SecretHashParseError>>,
     /// Whether it authenticates by assertion; then no weaker method is ever accepted.
     pub asserts: bool,
     /// The scopes it is registered for; `None` when the element is absent.
     pub scope: Option<ScopeSet>,
     /// Inline public keys.
-    pub keys: KeySet,
+    pub keys: UsableJwkSet,
     /// Where its public keys are.
     pub jwks_uri: Option<String>,
     /// What `auth.client_credentials` says of tokens.
-    pub client_credentials: TokenProfile,
+    pub client_credentials: AccessTokenProfile,
     /// The resource as policies may see it: with `id` and `resourceType`, without the secret.
     pub document: Value,
     /// The B2B registration under `client_credentials`, or why there is none.
-    pub b2b: Result<Registration, Omission>,
+    pub b2b: Result<ClientB2bExtension, Omission>,
     /// Whether the app belongs to the payer itself: its members are not asked for consent.
     pub first_party: bool,
     /// The issuers whose tokens it may exchange for its own (`allowedIssuers`).
@@ -55,22 +55,22 @@ pub struct Client {
     /// element is absent.
     pub allowed_audiences: Option<Vec<String>>,
     /// How pages present it, and where an EHR opens it.
-    pub app: AppDescription,
+    pub app: ClientAppDescription,
     /// What `auth.authorization_code` says.
-    pub authorization_code: MemberSettings,
+    pub authorization_code: EndUserGrantSettings,
     /// What `auth.password` says.
-    pub password: MemberSettings,
+    pub password: EndUserGrantSettings,
     /// What `auth.implicit` says.
-    pub implicit: MemberSettings,
+    pub implicit: EndUserGrantSettings,
     /// What `auth.token_exchange` says.
-    pub token_exchange: MemberSettings,
+    pub token_exchange: EndUserGrantSettings,
 }
 
-/// The settings of a Client for grants that give tokens of a person.
+/// The settings of a Client for one grant that issues tokens on behalf of an end user.
 #[derive(Debug)]
-pub struct MemberSettings {
+pub struct EndUserGrantSettings {
     /// The kind of access token.
-    pub profile: TokenProfile,
+    pub profile: AccessTokenProfile,
     /// Where codes and tokens are sent.
     pub redirect_uri: Option<String>,
     /// Whether refresh tokens are issued.
@@ -85,10 +85,10 @@ pub struct MemberSettings {
     /// Whether a code challenge is demanded of a confidential app too.
     pub pkce: bool,
     /// The B2B registration under this grant, or why there is none.
-    pub b2b: Result<Registration, Omission>,
+    pub b2b: Result<ClientB2bExtension, Omission>,
 }
 
-/// A grant a Client may be registered for.
+/// A grant type that a Client may be registered for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantType {
@@ -127,22 +127,22 @@ impl GrantType {
 
 /// The format and lifetime of the access tokens that a Client gets under one grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TokenProfile {
+pub struct AccessTokenProfile {
     /// JWT or opaque.
-    pub format: TokenFormat,
+    pub format: AccessTokenFormat,
     /// `access_token_expiration` in seconds.
     pub lifetime_s: Option<i64>,
     /// `access_token_signing_alg`: an extension of ours, because the specification leaves the
     /// signature algorithm open and partners differ in what they can verify.
     pub alg: Option<SigningAlg>,
-    /// Whether `client_assertion_types` is there and does not list [`JWT_BEARER`], the one type this server knows.
-    /// Absent, it limits nothing.
+    /// Whether `client_assertion_types` is there and does not list [`JWT_BEARER_ASSERTION_TYPE`], the one type this
+    /// server knows. Absent, it limits nothing.
     pub refuses_assertions: bool,
 }
 
 /// The format of an access token: the registration's `token_format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum TokenFormat {
+pub enum AccessTokenFormat {
     /// `jwt`.
     Jwt,
     /// Any other setting (specification, Client resource).
@@ -153,9 +153,9 @@ pub enum TokenFormat {
 impl Client {
     /// Reads a stored Client. Reading never fails: what a stored document gets wrong (written by
     /// SQL, past the checks of registration) counts as absent, so the Client can do less, not more. `deployment` is as
-    /// for [`Registration::from_client`].
+    /// for [`ClientB2bExtension::from_client`].
     #[must_use]
-    pub fn read<'a>(id: &str, stored: &VersionedDocument, deployment: impl Into<Deployment<'a>>) -> Self {
+    pub fn from_stored<'a>(id: &str, stored: &VersionedDocument, deployment: impl Into<DeploymentUrls<'a>>) -> Self {
         let deployment = deployment.into();
         let resource = &stored.resource;
         let credentials = resource.pointer("/auth/client_credentials").unwrap_or(&Value::Null);
@@ -170,54 +170,54 @@ impl Client {
             secret: secret(resource),
             asserts: asserts(resource),
             scope: resource.get("scope").is_some().then(|| registered_scopes(resource)),
-            keys: KeySet::from_values(jwks).unwrap_or_default(),
+            keys: UsableJwkSet::from_jwk_values(jwks).unwrap_or_default(),
             jwks_uri,
-            client_credentials: TokenProfile::read(credentials),
+            client_credentials: AccessTokenProfile::read(credentials),
             document: document(id, resource),
-            b2b: Registration::from_client(resource, deployment, "client_credentials"),
+            b2b: ClientB2bExtension::from_client(resource, deployment, "client_credentials"),
             first_party: flag(resource, "first_party"),
             allowed_issuers: strings(resource, "allowedIssuers").map(str::to_owned).collect(),
             allowed_audiences: resource
                 .get("allowedAudiences")
                 .map(|_| strings(resource, "allowedAudiences").map(str::to_owned).collect()),
-            app: AppDescription::read(resource),
-            authorization_code: MemberSettings::read(resource, deployment, "authorization_code"),
-            password: MemberSettings::read(resource, deployment, "password"),
-            implicit: MemberSettings::read(resource, deployment, "implicit"),
-            token_exchange: MemberSettings::read(resource, deployment, "token_exchange"),
+            app: ClientAppDescription::read(resource),
+            authorization_code: EndUserGrantSettings::read(resource, deployment, "authorization_code"),
+            password: EndUserGrantSettings::read(resource, deployment, "password"),
+            implicit: EndUserGrantSettings::read(resource, deployment, "implicit"),
+            token_exchange: EndUserGrantSettings::read(resource, deployment, "token_exchange"),
         }
     }
 
     /// Returns whether the Client is registered for `grant`.
     #[must_use]
-    pub fn may_use(&self, grant: GrantType) -> bool {
+    pub fn may_use_grant(&self, grant: GrantType) -> bool {
         self.grants.contains(&grant)
     }
 
-    /// Returns what the registration leaves of `scopes`: a wider one is narrowed, one that is disjoint from it goes.
-    /// Names of a launch context stay, because they open nothing by themselves. A Client without `scope` is not
-    /// limited.
+    /// Returns `scopes` limited to those that the Client is registered for: wider ones are narrowed, disjoint ones are
+    /// left out. Names of a launch context stay, because they open nothing by themselves, and a Client without `scope`
+    /// is not limited.
     #[must_use]
-    pub fn limit(&self, scopes: &ScopeSet) -> ScopeSet {
+    pub fn limit_to_registered_scopes(&self, scopes: &ScopeSet) -> ScopeSet {
         let Some(registered) = &self.scope else { return scopes.clone() };
         let contexts = scopes.iter().filter(|scope| is_context(scope)).cloned();
         let registered: ScopeSet = registered.iter().cloned().chain(contexts).collect();
         restrict(scopes, &registered).granted
     }
 
-    /// Returns whether the Client is a public app under `settings`: one that holds nothing to prove itself by and
-    /// therefore proves by PKCE that a code is its own.
+    /// Returns whether the Client is a public client under `settings`: it has no credentials, and proves by PKCE that a
+    /// code is its own.
     ///
     /// A Client that signs assertions, holds a secret or is registered to need one is confidential,
     /// whatever else it says: the weaker reading would let anyone use its codes.
     #[must_use]
-    pub fn is_public(&self, settings: &MemberSettings) -> bool {
+    pub fn is_public(&self, settings: &EndUserGrantSettings) -> bool {
         !self.asserts && self.secret.is_none() && !settings.secret_required
     }
 
     /// Returns what the registration says of a grant that gives tokens of a person; `None` for the others.
     #[must_use]
-    pub const fn member_settings(&self, grant: GrantType) -> Option<&MemberSettings> {
+    pub const fn end_user_grant_settings(&self, grant: GrantType) -> Option<&EndUserGrantSettings> {
         match grant {
             GrantType::AuthorizationCode => Some(&self.authorization_code),
             GrantType::Password => Some(&self.password),
@@ -227,66 +227,67 @@ impl Client {
         }
     }
 
-    /// Returns what pages call it: its name, else its id.
+    /// Returns the name of the Client that pages show: its name, else its id.
     #[must_use]
     pub fn display_name(&self) -> &str {
         self.app.name.as_deref().unwrap_or(&self.id)
     }
 
-    /// Returns whether no grant of the Client takes an assertion, although one says which types it takes.
+    /// Returns whether no grant of the Client accepts client assertions, although at least one lists assertion types.
     #[must_use]
-    pub fn refuses_assertions(&self) -> bool {
+    pub fn refuses_all_client_assertions(&self) -> bool {
         let auth = self.document.get("auth").and_then(Value::as_object).into_iter().flat_map(|auth| auth.values());
         let said = auth.filter(|grant| grant.get("client_assertion_types").is_some_and(|types| !types.is_null()));
         let mut said = said.peekable();
         said.peek().is_some() && said.all(refuses_assertions)
     }
 
-    /// Returns whether the Client is a member-authorized app.
+    /// Returns whether the Client is an app that end users authorize: its registered type is `smart-app`.
     #[must_use]
     pub fn is_smart_app(&self) -> bool {
         self.kind.as_deref() == Some("smart-app")
     }
 }
 
-impl TokenProfile {
+impl AccessTokenProfile {
     fn read(profile: &Value) -> Self {
         let format = match profile.get("token_format").and_then(Value::as_str) {
-            Some("jwt") => TokenFormat::Jwt,
-            _ => TokenFormat::Opaque,
+            Some("jwt") => AccessTokenFormat::Jwt,
+            _ => AccessTokenFormat::Opaque,
         };
         let lifetime_s = profile.get("access_token_expiration").and_then(Value::as_i64);
         let alg = profile.get("access_token_signing_alg").and_then(Value::as_str);
         Self {
             format,
-            lifetime_s: lifetime_s.filter(|lifetime| (1..=crate::limits::TOKEN_LIFETIME_MAX_S).contains(lifetime)),
+            lifetime_s: lifetime_s
+                .filter(|lifetime| (1..=crate::limits::REGISTERED_TOKEN_LIFETIME_MAX_S).contains(lifetime)),
             alg: alg.and_then(|name| name.parse().ok()),
             refuses_assertions: refuses_assertions(profile),
         }
     }
 }
 
-impl MemberSettings {
-    fn read(client: &Value, deployment: Deployment<'_>, grant: &str) -> Self {
+impl EndUserGrantSettings {
+    fn read(client: &Value, deployment: DeploymentUrls<'_>, grant: &str) -> Self {
         let nothing = Value::Null;
         let settings = client.get("auth").and_then(|auth| auth.get(grant)).unwrap_or(&nothing);
         let seconds = |member| settings.get(member).and_then(Value::as_i64).filter(|seconds| *seconds > 0);
         Self {
-            profile: TokenProfile::read(settings),
+            profile: AccessTokenProfile::read(settings),
             redirect_uri: text(settings, "redirect_uri"),
             refresh_token: flag(settings, "refresh_token"),
             refresh_idle_s: seconds("refresh_token_expiration"),
             refresh_lifetime_s: seconds("refresh_token_lifetime"),
             secret_required: demanded(settings, "secret_required"),
             pkce: demanded(settings, "pkce"),
-            b2b: Registration::from_client(client, deployment, grant),
+            b2b: ClientB2bExtension::from_client(client, deployment, grant),
         }
     }
 }
 
-fn secret(resource: &Value) -> Option<Result<ClientSecret, SecretHashParseError>> {
+fn secret(resource: &Value) -> Option<Result<CachedClientSecret, SecretHashParseError>> {
     let stored = resource.get("secret").filter(|secret| !secret.is_null())?;
-    Some(stored.as_str().ok_or(SecretHashParseError).and_then(SecretHash::parse).map(ClientSecret::new))
+    Some(stored.as_str().ok_or(SecretHashParseError).and_then(SecretHash::parse).map(CachedClientSecret::new))
 }
 
 fn flag(resource: &Value, member: &str) -> bool {
@@ -338,7 +339,7 @@ fn refuses_assertions(profile: &Value) -> bool {
     let types = profile.get("client_assertion_types").filter(|types| !types.is_null());
     types.is_some_and(|types| {
         let listed = types.as_array().into_iter().flatten();
-        !listed.into_iter().any(|listed| listed.as_str() == Some(JWT_BEARER))
+        !listed.into_iter().any(|listed| listed.as_str() == Some(JWT_BEARER_ASSERTION_TYPE))
     })
 }
 

@@ -1,13 +1,13 @@
-//! Proof that a form came from a page of ours that this browser was given.
+//! CSRF tokens: proof that a form came from a page of this server that was given to this browser.
 
 use aws_lc_rs::hmac;
 
-use crate::jose::{base64url, from_base64url};
+use crate::jose::{decode_base64url, encode_base64url};
 
 /// The key of CSRF tokens: one per deployment, so that each node accepts the forms of the others.
-pub struct CsrfKey(hmac::Key);
+pub struct CsrfTokenKey(hmac::Key);
 
-impl CsrfKey {
+impl CsrfTokenKey {
     /// A key of these bytes.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
@@ -18,14 +18,14 @@ impl CsrfKey {
     ///
     /// The purpose is part of it, so that the token of a harmless form opens no other.
     #[must_use]
-    pub fn token(&self, cookie: &str, purpose: &str) -> String {
-        base64url(hmac::sign(&self.0, &message(cookie, purpose)).as_ref())
+    pub fn form_token(&self, cookie: &str, purpose: &str) -> String {
+        encode_base64url(hmac::sign(&self.0, &message(cookie, purpose)).as_ref())
     }
 
     /// Returns whether `token` is that of this form and browser; compared in constant time.
     #[must_use]
-    pub fn verifies(&self, cookie: &str, purpose: &str, token: &str) -> bool {
-        from_base64url(token).is_some_and(|tag| hmac::verify(&self.0, &message(cookie, purpose), &tag).is_ok())
+    pub fn verifies_form_token(&self, cookie: &str, purpose: &str, token: &str) -> bool {
+        decode_base64url(token).is_some_and(|tag| hmac::verify(&self.0, &message(cookie, purpose), &tag).is_ok())
     }
 }
 
@@ -34,7 +34,7 @@ fn message(cookie: &str, purpose: &str) -> Vec<u8> {
     format!("{} {cookie} {purpose}", cookie.len()).into_bytes()
 }
 
-impl std::fmt::Debug for CsrfKey {
+impl std::fmt::Debug for CsrfTokenKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("FormKey(…)")
     }
@@ -46,15 +46,15 @@ mod tests {
 
     #[test]
     fn a_form_token_is_good_for_its_browser_and_its_form_alone() {
-        let key = CsrfKey::new(&[1; 32]);
-        let token = key.token("cookie", "/auth/grant");
-        assert!(key.verifies("cookie", "/auth/grant", &token));
-        assert!(!key.verifies("another", "/auth/grant", &token));
-        assert!(!key.verifies("cookie", "/auth/apps", &token));
-        assert!(!key.verifies("cookie /auth", "/grant", &token));
-        assert!(!CsrfKey::new(&[2; 32]).verifies("cookie", "/auth/grant", &token));
+        let key = CsrfTokenKey::new(&[1; 32]);
+        let token = key.form_token("cookie", "/auth/grant");
+        assert!(key.verifies_form_token("cookie", "/auth/grant", &token));
+        assert!(!key.verifies_form_token("another", "/auth/grant", &token));
+        assert!(!key.verifies_form_token("cookie", "/auth/apps", &token));
+        assert!(!key.verifies_form_token("cookie /auth", "/grant", &token));
+        assert!(!CsrfTokenKey::new(&[2; 32]).verifies_form_token("cookie", "/auth/grant", &token));
         for damaged in ["", "x", "!", &token[1..]] {
-            assert!(!key.verifies("cookie", "/auth/grant", damaged));
+            assert!(!key.verifies_form_token("cookie", "/auth/grant", damaged));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The discovery documents, made once at start.
+//! The discovery documents of OAuth, OpenID Connect and SMART, made once at start.
 //!
 //! # Source
 //! Specification, Discovery document fields; SMART App Launch 2.2.0, conformance; OpenID Connect
@@ -7,13 +7,13 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::document::StaticDocument;
-use crate::settings::Settings;
+use crate::settings::AuthorizationSettings;
 use crate::smart_style;
+use crate::static_document::StaticDocument;
 
 /// The discovery documents, and the addresses that rules compare with.
 #[derive(Debug)]
-pub struct Documents {
+pub struct DiscoveryDocuments {
     /// `/.well-known/smart-configuration`, also under `/fhir`.
     pub smart: StaticDocument,
     /// `/.well-known/openid-configuration`.
@@ -27,39 +27,39 @@ pub struct Documents {
     fhir_base: String,
 }
 
-impl Documents {
-    /// Returns the documents of a deployment.
+impl DiscoveryDocuments {
+    /// Creates the discovery documents of a deployment.
     #[must_use]
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(settings: &AuthorizationSettings) -> Self {
         let smart = smart_configuration(settings);
-        let smart_style = smart_style::document();
-        let document = |value: &Value| StaticDocument::json(Bytes::from(value.to_string()));
+        let smart_style = smart_style::smart_style_document();
+        let document = |value: &Value| StaticDocument::from_json_bytes(Bytes::from(value.to_string()));
         Self {
             openid: document(&with(&smart, &openid_only(settings))),
             oauth: document(&with(&smart, &oauth_only())),
             smart: document(&smart),
-            smart_style_url: smart_style::address(&settings.base_url, &smart_style),
+            smart_style_url: smart_style::versioned_smart_style_url(&settings.base_url, &smart_style),
             smart_style,
-            token_endpoint: settings.token_endpoint(),
-            fhir_base: settings.fhir_base(),
+            token_endpoint: settings.token_endpoint_url(),
+            fhir_base: settings.fhir_base_url(),
         }
     }
 
-    /// `{base_url}/auth/token`.
+    /// Returns the URL of the token endpoint, `{base_url}/auth/token`.
     #[must_use]
-    pub fn token_endpoint(&self) -> &str {
+    pub fn token_endpoint_url(&self) -> &str {
         &self.token_endpoint
     }
 
-    /// Returns where [`smart_style`](Self::smart_style) is, with the version of its content.
+    /// Returns the URL of [`smart_style`](Self::smart_style), with the version of its content.
     #[must_use]
     pub fn smart_style_url(&self) -> &str {
         &self.smart_style_url
     }
 
-    /// `{base_url}/fhir`.
+    /// Returns the FHIR base URL, `{base_url}/fhir`.
     #[must_use]
-    pub fn fhir_base(&self) -> &str {
+    pub fn fhir_base_url(&self) -> &str {
         &self.fhir_base
     }
 }
@@ -67,12 +67,12 @@ impl Documents {
 /// Returns the specification's table, and what SMART requires beside it: `issuer` (with `sso-openid-connect`),
 /// `revocation_endpoint`, `management_endpoint`, `response_types_supported`, and the capabilities that certified
 /// servers name.
-fn smart_configuration(settings: &Settings) -> Value {
+fn smart_configuration(settings: &AuthorizationSettings) -> Value {
     let at = |path: &str| format!("{}{path}", settings.base_url);
     json!({
         "issuer": settings.base_url,
         "authorization_endpoint": at("/auth/authorize"),
-        "token_endpoint": settings.token_endpoint(),
+        "token_endpoint": settings.token_endpoint_url(),
         "introspection_endpoint": at("/auth/introspect"),
         "revocation_endpoint": at("/auth/revoke"),
         "userinfo_endpoint": at("/auth/userinfo"),
@@ -99,7 +99,7 @@ fn smart_configuration(settings: &Settings) -> Value {
     })
 }
 
-fn openid_only(settings: &Settings) -> Value {
+fn openid_only(settings: &AuthorizationSettings) -> Value {
     json!({
         "issuer": settings.base_url,
         "subject_types_supported": ["public"],

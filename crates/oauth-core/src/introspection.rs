@@ -1,4 +1,4 @@
-//! Token introspection.
+//! Token introspection and revocation.
 //!
 //! # Source
 //! RFC 7662; SMART App Launch 2.2.0, token introspection.
@@ -9,24 +9,26 @@ use futures_util::future::join;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use crate::access::{AccessError, AccessRequest, authorize};
+use crate::access::{AccessError, ResourceAccessRequest, authorize};
+use crate::access_token_verification::{AccessTokenVerifier, InvalidBearerTokenError, VerifiedAccessToken};
 use crate::audit::{AuditTrail, RevocationAudit};
-use crate::authenticate::{AuthenticatedClient, ClientAuthenticationError, ClientAuthenticator, Credentials};
-use crate::authorization::{Authorization, LaunchContext};
-use crate::bearer::{AccessTokenVerifier, BearerTokenError, VerifiedToken};
-use crate::caller::{Caller, CallerError, CallerIdentifier, CallerIdentity};
 use crate::client::Client;
-use crate::directory::RegistrationCache;
-use crate::env::Env;
-use crate::identity::PersonClaims;
-use crate::issuer::Issuer;
+use crate::client_authentication::{
+    AuthenticatedClient, ClientAuthenticationError, ClientAuthenticator, PresentedCredentials,
+};
+use crate::end_user::EndUser;
+use crate::end_user_claims::EndUserClaims;
+use crate::granted_authorization::{GrantedAuthorization, LaunchContext};
 use crate::jose::sha256;
-use crate::limits::CLOCK_LEEWAY_S;
-use crate::person::Person;
-use crate::ports::{CallerStatusQuery, RefreshToken, StoreError, TokenFamilyStore, TokenStore};
-use crate::token::{TokenError, TokenRequest, with_style};
+use crate::limits::ASSERTION_CLOCK_LEEWAY_S;
+use crate::ports::{AccessTokenStore, CallerStatusQuery, RefreshTokenRecord, StoreError, TokenFamilyStore};
+use crate::registration_cache::RegistrationCache;
+use crate::resource_caller::{CallerAuthenticationError, CallerAuthenticator, CallerIdentity, ResourceCaller};
+use crate::time_and_randomness::TimeAndRandomness;
+use crate::token_endpoint::{TokenError, TokenRequest, with_style};
+use crate::token_issuer::TokenIssuer;
 
-/// The reason why introspection was not answered.
+/// The reason why an introspection request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum IntrospectionError {
     /// Nobody authenticated, or with a bad token or wrong Basic credentials of the administrator:
@@ -41,19 +43,19 @@ pub enum IntrospectionError {
     Store(#[from] StoreError),
 }
 
-/// Answers whether tokens are good, and revokes them.
-pub struct IntrospectionService {
-    pub(crate) issuer: Arc<Issuer>,
+/// The service of the introspection and revocation endpoints.
+pub struct IntrospectionRevocationService {
+    pub(crate) issuer: Arc<TokenIssuer>,
     pub(crate) directory: Arc<RegistrationCache>,
     pub(crate) authenticator: Arc<ClientAuthenticator>,
-    pub(crate) callers: Arc<CallerIdentifier>,
+    pub(crate) callers: Arc<CallerAuthenticator>,
     pub(crate) bearer: Arc<AccessTokenVerifier>,
-    pub(crate) tokens: Arc<dyn TokenStore>,
+    pub(crate) tokens: Arc<dyn AccessTokenStore>,
     pub(crate) families: Arc<dyn TokenFamilyStore>,
     pub(crate) audit: AuditTrail,
 }
 
-impl IntrospectionService {
+impl IntrospectionRevocationService {
     /// Answers `{"active": …}` for the token in the form, an access token or a refresh token.
     ///
     /// A caller learns about its own tokens; about others' only when a policy allows it this endpoint
@@ -64,9 +66,9 @@ impl IntrospectionService {
     /// [`IntrospectionError`].
     pub async fn introspect(
         &self,
-        env: &Env<'_>,
+        env: &TimeAndRandomness<'_>,
         request: &TokenRequest<'_>,
-        access: AccessRequest<'_>,
+        access: ResourceAccessRequest<'_>,
     ) -> Result<Value, IntrospectionError> {
         let claimed = self.claimed_caller(env, request).await?;
         // Both at once, so that they share a statement. What is wrong with the caller is said first.
@@ -93,12 +95,12 @@ impl IntrospectionService {
         Ok(if may { self.active(&presented) } else { inactive() })
     }
 
-    async fn presented(&self, env: &Env<'_>, token: &str) -> Result<Option<Presented>, StoreError> {
+    async fn presented(&self, env: &TimeAndRandomness<'_>, token: &str) -> Result<Option<Presented>, StoreError> {
         match self.bearer.verify(env, token).await {
             Ok(verified) => return Ok(Some(Presented::Access(Box::new(verified)))),
-            Err(BearerTokenError::Store(error)) => return Err(error),
+            Err(InvalidBearerTokenError::Store(error)) => return Err(error),
             // Nothing with this text was issued as an access token; refresh tokens look like opaque ones.
-            Err(BearerTokenError::Unknown) => {}
+            Err(InvalidBearerTokenError::Unknown) => {}
             Err(_) => return Ok(None),
         }
         let refresh = self.find_refresh_token(env, token).await?;
@@ -107,16 +109,17 @@ impl IntrospectionService {
 
     async fn claimed_caller<'a>(
         &self,
-        env: &Env<'_>,
+        env: &TimeAndRandomness<'_>,
         request: &'a TokenRequest<'_>,
     ) -> Result<ClaimedCaller<'a>, IntrospectionError> {
         let (authorization, address) = (request.authorization, request.address);
         if self.authenticator.is_root(env, authorization, address)? || is_bearer(authorization) {
             return Ok(ClaimedCaller::Identified);
         }
-        let credentials = Credentials::read(authorization, request.form).map_err(TokenError::from)?;
-        let credentials = credentials.map_err(TokenError::from)?.sent_from(address);
-        if matches!(credentials, Credentials::None) {
+        let credentials =
+            PresentedCredentials::from_header_and_form(authorization, request.form).map_err(TokenError::from)?;
+        let credentials = credentials.map_err(TokenError::from)?.with_source_address(address);
+        if matches!(credentials, PresentedCredentials::None) {
             return Err(IntrospectionError::Unauthenticated);
         }
         let authenticated = self.authenticator.authenticate(env, &credentials).await?;
@@ -126,14 +129,14 @@ impl IntrospectionService {
     /// The caller as the database has it now. The nonce of an assertion is claimed.
     async fn confirm(
         &self,
-        env: &Env<'_>,
+        env: &TimeAndRandomness<'_>,
         request: &TokenRequest<'_>,
         claimed: ClaimedCaller<'_>,
-    ) -> Result<Caller, IntrospectionError> {
+    ) -> Result<ResourceCaller, IntrospectionError> {
         let ClaimedCaller::Client(credentials, authenticated) = claimed else {
-            let identified = self.callers.identify_from(env, request.authorization, request.address).await;
+            let identified = self.callers.authenticate_from_address(env, request.authorization, request.address).await;
             return identified.map_err(|fault| match fault {
-                CallerError::Store(error) => IntrospectionError::Store(error),
+                CallerAuthenticationError::Store(error) => IntrospectionError::Store(error),
                 _ => IntrospectionError::Unauthenticated,
             });
         };
@@ -144,22 +147,26 @@ impl IntrospectionService {
         let query = CallerStatusQuery { client_id: Some(&client.id), ..CallerStatusQuery::default() };
         let standing = self.directory.store().caller_status(&query).await?;
         let client = self.authenticator.confirm_version(env, &credentials, client, standing.client_version).await?;
-        Ok(Caller { identity: CallerIdentity::Client(client), policy_revision: standing.policy_revision })
+        Ok(ResourceCaller { identity: CallerIdentity::Client(client), policy_revision: standing.policy_revision })
     }
 
     /// Returns a refresh token that is good now; `None` for one that is unknown, over, replaced, or whose app or person is
     /// no longer active.
-    async fn find_refresh_token(&self, env: &Env<'_>, token: &str) -> Result<Option<VerifiedRefresh>, StoreError> {
+    async fn find_refresh_token(
+        &self,
+        env: &TimeAndRandomness<'_>,
+        token: &str,
+    ) -> Result<Option<VerifiedRefresh>, StoreError> {
         let Some(found) = self.families.find_refresh_token(&sha256(token.as_bytes())).await? else { return Ok(None) };
         let (now_s, family) = (env.now_s(), found.family);
         let over = found.revoked || found.used_s.is_some() || found.token.expires_s.min(family.expires_s) <= now_s;
         let (Some(client_version), Some(user_version), false) = (found.client_version, found.user_version, over) else {
             return Ok(None);
         };
-        let client = self.directory.client_at(&family.client_id, client_version).await?;
-        let person = self.directory.person_at(&family.user_id, user_version).await?;
+        let client = self.directory.client_at_version(&family.client_id, client_version).await?;
+        let person = self.directory.end_user_at_version(&family.user_id, user_version).await?;
         let person = person.filter(|person| person.active && person.credential == family.credential);
-        let authorization = Authorization::read(&family.authorization).ok();
+        let authorization = GrantedAuthorization::from_stored(&family.authorization).ok();
         let (Some(_), Some(person), Some(authorization)) =
             (client.filter(|client| client.active), person, authorization)
         else {
@@ -192,7 +199,7 @@ impl IntrospectionService {
 
     /// Returns what the token says, with the launch context under the names of the token response (SMART App Launch
     /// 2.2.0, token introspection) and who the person is.
-    fn active_access(&self, token: &VerifiedToken) -> Value {
+    fn active_access(&self, token: &VerifiedAccessToken) -> Value {
         let mut answer = json!({ "active": true, "token_type": "Bearer" });
         let claims = json!(token.claims);
         if let (Some(answer), Some(claims)) = (answer.as_object_mut(), claims.as_object()) {
@@ -208,43 +215,48 @@ impl IntrospectionService {
     }
 
     /// Adds `username`, `fhirUser` when the scope allows it, and the launch context.
-    fn add_person(&self, answer: &mut Value, person: &Person, (scope, context): (&str, &LaunchContext)) {
+    fn add_person(&self, answer: &mut Value, person: &EndUser, (scope, context): (&str, &LaunchContext)) {
         let Some(answer) = answer.as_object_mut() else { return };
         if let Value::Object(context) = json!(with_style(&self.issuer.documents, context)) {
             answer.extend(context);
         }
-        let fhir_user = PersonClaims::of(person, scope, self.issuer.documents.fhir_base()).fhir_user;
+        let fhir_user = EndUserClaims::for_scope(person, scope, self.issuer.documents.fhir_base_url()).fhir_user;
         answer.extend(fhir_user.map(|fhir_user| ("fhirUser".to_owned(), Value::from(fhir_user))));
         let username = person.user_name.clone().or_else(|| person.email.clone());
         answer.extend(username.map(|username| ("username".to_owned(), Value::from(username))));
     }
 
-    /// Revocation: the same authentication (a public app gives its id), and a silent answer. An access token
-    /// ends alone; a refresh token ends with its family, that is with every token of that authorization.
+    /// Revokes an access token alone, or a refresh token with its family, that is with every token of that
+    /// authorization. The client authenticates (a public app gives its id), and the response is empty.
     ///
     /// # Errors
     /// [`TokenError`] for the request and the credentials; an unknown or foreign token is no error
     /// (RFC 7009, section 2.2).
-    pub async fn revoke(&self, env: &Env<'_>, request: &TokenRequest<'_>) -> Result<(), TokenError> {
+    pub async fn revoke_token(
+        &self,
+        env: &TimeAndRandomness<'_>,
+        request: &TokenRequest<'_>,
+    ) -> Result<(), TokenError> {
         let client = if self.authenticator.is_root(env, request.authorization, request.address)? {
             None
         } else {
-            let credentials = Credentials::read(request.authorization, request.form)??.sent_from(request.address);
+            let credentials = PresentedCredentials::from_header_and_form(request.authorization, request.form)??
+                .with_source_address(request.address);
             Some(self.authenticate_to_revoke(env, &credentials).await?)
         };
         let token = request.form.get("token").ok_or(TokenError::Missing("token"))?;
-        let root_id = self.authenticator.root_id();
+        let root_id = self.authenticator.bootstrap_admin_id();
         let who = Revoker { client: client.as_deref(), root_id, request };
-        match self.bearer.read(env, token).await {
+        match self.bearer.verify_without_revocation(env, token).await {
             Ok(claims) if who.may_revoke(&claims.client_id) => {
                 // Nodes' clocks differ: one that is behind must still find the token revoked.
-                self.tokens.revoke(&claims.jti, claims.exp + CLOCK_LEEWAY_S).await?;
+                self.tokens.revoke_token_id(&claims.jti, claims.exp + ASSERTION_CLOCK_LEEWAY_S).await?;
                 if claims.sid.is_some() {
                     self.audit.revocation(env, &who.of((&claims.client_id, &claims.sub)));
                 }
             }
             Ok(_) => {}
-            Err(BearerTokenError::Store(error)) => return Err(error.into()),
+            Err(InvalidBearerTokenError::Store(error)) => return Err(error.into()),
             Err(_) => self.revoke_refresh_token(env, token, &who).await?,
         }
         Ok(())
@@ -252,23 +264,28 @@ impl IntrospectionService {
 
     async fn authenticate_to_revoke(
         &self,
-        env: &Env<'_>,
-        credentials: &Credentials<'_>,
+        env: &TimeAndRandomness<'_>,
+        credentials: &PresentedCredentials<'_>,
     ) -> Result<Arc<Client>, TokenError> {
-        if !matches!(credentials, Credentials::Public(_)) {
-            return Ok(self.authenticator.authenticate_and_claim(env, credentials).await?);
+        if !matches!(credentials, PresentedCredentials::Public(_)) {
+            return Ok(self.authenticator.authenticate_and_claim_jti(env, credentials).await?);
         }
         // The token itself is the proof: who holds a public app's token may end it. An app that has been given
         // a secret since the copy was read is public no longer.
-        let client = self.authenticator.authenticate_app(env, credentials).await?.client;
-        if self.directory.version_of(&client.id).await? == Some(client.version) {
+        let client = self.authenticator.authenticate_allowing_public(env, credentials).await?.client;
+        if self.directory.current_client_version(&client.id).await? == Some(client.version) {
             return Ok(client);
         }
-        self.directory.read_client(&client.id).await?;
-        Ok(self.authenticator.authenticate_app(env, credentials).await?.client)
+        self.directory.load_current_client(&client.id).await?;
+        Ok(self.authenticator.authenticate_allowing_public(env, credentials).await?.client)
     }
 
-    async fn revoke_refresh_token(&self, env: &Env<'_>, token: &str, who: &Revoker<'_>) -> Result<(), StoreError> {
+    async fn revoke_refresh_token(
+        &self,
+        env: &TimeAndRandomness<'_>,
+        token: &str,
+        who: &Revoker<'_>,
+    ) -> Result<(), StoreError> {
         let Some(found) = self.families.find_refresh_token(&sha256(token.as_bytes())).await? else { return Ok(()) };
         let family = found.family;
         if who.may_revoke(&family.client_id) && self.families.revoke_family(&family.id, env.now_s()).await? {
@@ -281,7 +298,7 @@ impl IntrospectionService {
 
 /// A token that is good now.
 enum Presented {
-    Access(Box<VerifiedToken>),
+    Access(Box<VerifiedAccessToken>),
     Refresh(Box<VerifiedRefresh>),
 }
 
@@ -299,7 +316,7 @@ enum ClaimedCaller<'a> {
     /// The administrator, or the bearer of a token.
     Identified,
     /// A Client that proved itself against a copy, which may be out of date.
-    Client(Credentials<'a>, AuthenticatedClient),
+    Client(PresentedCredentials<'a>, AuthenticatedClient),
 }
 
 fn is_bearer(authorization: Option<&str>) -> bool {
@@ -314,9 +331,9 @@ fn inactive() -> Value {
 /// A refresh token that is good now.
 struct VerifiedRefresh {
     client_id: String,
-    token: RefreshToken,
-    authorization: Authorization,
-    person: Arc<Person>,
+    token: RefreshTokenRecord,
+    authorization: GrantedAuthorization,
+    person: Arc<EndUser>,
 }
 
 /// Who revokes: an app its own, the bootstrap administrator anybody's.

@@ -4,10 +4,10 @@
 
 use serde_json::Value;
 
-use crate::jose::{PublicKey, SharedSecretKey, SigningAlg};
-use crate::limits::{INTROSPECTOR_MAX_KEYS, SECRET_MAX_BYTES};
-use crate::policy::{PolicyIssue, PolicyIssueCode};
-use crate::registration::{self, is_web_address};
+use crate::access_policies::{ResourceIssue, ResourceIssueCode};
+use crate::jose::{Hs256Key, PublicKey, SigningAlg};
+use crate::limits::{CLIENT_SECRET_MAX_BYTES, INTROSPECTOR_MAX_KEYS};
+use crate::security_resource_rules::{self, is_web_address};
 
 /// What verifies the tokens of an issuer.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) enum IntrospectionTrust {
 #[derive(Debug)]
 pub(crate) enum TrustedKey {
     /// HS256.
-    Shared(Box<SharedSecretKey>),
+    Shared(Box<Hs256Key>),
     /// Every other algorithm.
     Public(PublicKey),
 }
@@ -39,14 +39,14 @@ impl IntrospectionTrust {
     ///
     /// # Source
     /// `docs/decisions.md`, "Registration".
-    pub(crate) fn read(resource: &Value) -> Result<Self, Vec<PolicyIssue>> {
+    pub(crate) fn read(resource: &Value) -> Result<Self, Vec<ResourceIssue>> {
         kind(resource)?;
         let jwt = resource.get("jwt").filter(|jwt| jwt.is_object());
-        let jwt = jwt.ok_or_else(|| one(PolicyIssueCode::Required, "jwt", "an object with iss is required"))?;
+        let jwt = jwt.ok_or_else(|| one(ResourceIssueCode::Required, "jwt", "an object with iss is required"))?;
         match jwt.get("iss").map(Value::as_str) {
             Some(Some(issuer)) if !issuer.is_empty() => {}
-            Some(_) => return Err(one(PolicyIssueCode::Value, "jwt.iss", "must be a string that is not empty")),
-            None => return Err(one(PolicyIssueCode::Required, "jwt.iss", "is required: whose tokens these are")),
+            Some(_) => return Err(one(ResourceIssueCode::Value, "jwt.iss", "must be a string that is not empty")),
+            None => return Err(one(ResourceIssueCode::Required, "jwt.iss", "is required: whose tokens these are")),
         }
         expected_audiences(resource)?;
         match (jwt.get("secret"), jwt.get("keys"), resource.get("jwks_uri")) {
@@ -54,7 +54,7 @@ impl IntrospectionTrust {
             (None, Some(keys), None) => trusted(keys).map(Self::Keys),
             (None, None, Some(uri)) => address(uri).map(Self::At),
             _ => Err(one(
-                PolicyIssueCode::Invariant,
+                ResourceIssueCode::Invariant,
                 "jwt",
                 "exactly one of jwt.secret, jwt.keys and jwks_uri is required",
             )),
@@ -69,9 +69,9 @@ impl IntrospectionTrust {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn expected_audiences(resource: &Value) -> Result<Vec<&str>, Vec<PolicyIssue>> {
+pub(crate) fn expected_audiences(resource: &Value) -> Result<Vec<&str>, Vec<ResourceIssue>> {
     let wrong = || {
-        one(PolicyIssueCode::Structure, "jwt.audience", "must be a string, or an array of strings with one at least")
+        one(ResourceIssueCode::Structure, "jwt.audience", "must be a string, or an array of strings with one at least")
     };
     let Some(audience) = resource.pointer("/jwt/audience") else { return Ok(Vec::new()) };
     let texts = match audience {
@@ -82,12 +82,13 @@ pub(crate) fn expected_audiences(resource: &Value) -> Result<Vec<&str>, Vec<Poli
 }
 
 /// Returns the members that are misspelt: an audience that is not read would limit nothing.
-pub(crate) fn misspelt(resource: &Value) -> Vec<PolicyIssue> {
+pub(crate) fn misspelt(resource: &Value) -> Vec<ResourceIssue> {
     let Some(jwt) = resource.get("jwt") else { return Vec::new() };
-    let mut issues = registration::misspelt(&["iss", "secret", "keys", "audience"], "TokenIntrospector.jwt", jwt);
+    let mut issues =
+        security_resource_rules::misspelt(&["iss", "secret", "keys", "audience"], "TokenIntrospector.jwt", jwt);
     if jwt.get("aud").is_some() {
         issues.extend(one(
-            PolicyIssueCode::Structure,
+            ResourceIssueCode::Structure,
             "jwt.aud",
             "is not known and would have no effect: is audience meant?",
         ));
@@ -96,13 +97,13 @@ pub(crate) fn misspelt(resource: &Value) -> Vec<PolicyIssue> {
 }
 
 /// Returns what the writer of a `TokenIntrospector` that may be stored should know.
-pub(crate) fn warnings(resource: &Value) -> Vec<PolicyIssue> {
+pub(crate) fn warnings(resource: &Value) -> Vec<ResourceIssue> {
     if expected_audiences(resource).is_ok_and(|expected| !expected.is_empty()) {
         return Vec::new();
     }
     let text = "is not set: a token that the issuer made for any other application is accepted in token exchange, \
                 unless the client has allowedAudiences";
-    one(PolicyIssueCode::Security, "jwt.audience", text)
+    one(ResourceIssueCode::Security, "jwt.audience", text)
 }
 
 impl TrustedKey {
@@ -117,8 +118,8 @@ impl TrustedKey {
     /// Returns whether `signature` over `message` was made with the key.
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         match self {
-            Self::Shared(key) => key.verifies(message, signature),
-            Self::Public(key) => key.verifies(message, signature),
+            Self::Shared(key) => key.verifies_tag(message, signature),
+            Self::Public(key) => key.verifies_signature(message, signature),
         }
     }
 }
@@ -126,39 +127,43 @@ impl TrustedKey {
 /// HMAC with SHA-256, which takes a shared key.
 pub(crate) const HS256: &str = "HS256";
 
-fn kind(resource: &Value) -> Result<(), Vec<PolicyIssue>> {
+fn kind(resource: &Value) -> Result<(), Vec<ResourceIssue>> {
     match resource.get("type").map(Value::as_str) {
         Some(Some("jwt")) => Ok(()),
         Some(Some("opaque" | "aspxauth")) => Err(one(
-            PolicyIssueCode::NotSupported,
+            ResourceIssueCode::NotSupported,
             "type",
             "this server takes only tokens of type jwt from other issuers",
         )),
-        Some(_) => Err(one(PolicyIssueCode::Value, "type", "must be jwt")),
-        None => Err(one(PolicyIssueCode::Required, "type", "is required: jwt")),
+        Some(_) => Err(one(ResourceIssueCode::Value, "type", "must be jwt")),
+        None => Err(one(ResourceIssueCode::Required, "type", "is required: jwt")),
     }
 }
 
-fn shared(at: &str, value: &Value) -> Result<TrustedKey, Vec<PolicyIssue>> {
-    let text = value.as_str().ok_or_else(|| one(PolicyIssueCode::Structure, at, "must be a string"))?;
-    if text.len() > SECRET_MAX_BYTES {
-        return Err(one(PolicyIssueCode::TooLong, at, format!("must be at most {SECRET_MAX_BYTES} bytes long")));
+fn shared(at: &str, value: &Value) -> Result<TrustedKey, Vec<ResourceIssue>> {
+    let text = value.as_str().ok_or_else(|| one(ResourceIssueCode::Structure, at, "must be a string"))?;
+    if text.len() > CLIENT_SECRET_MAX_BYTES {
+        return Err(one(
+            ResourceIssueCode::TooLong,
+            at,
+            format!("must be at most {CLIENT_SECRET_MAX_BYTES} bytes long"),
+        ));
     }
-    let expected = format!("must be at least {} bytes long (RFC 7518, section 3.2)", SharedSecretKey::MIN_BYTES);
-    let key = SharedSecretKey::new(text.as_bytes()).ok_or_else(|| one(PolicyIssueCode::Security, at, expected))?;
+    let expected = format!("must be at least {} bytes long (RFC 7518, section 3.2)", Hs256Key::MIN_BYTES);
+    let key = Hs256Key::new(text.as_bytes()).ok_or_else(|| one(ResourceIssueCode::Security, at, expected))?;
     Ok(TrustedKey::Shared(Box::new(key)))
 }
 
-fn address(value: &Value) -> Result<String, Vec<PolicyIssue>> {
+fn address(value: &Value) -> Result<String, Vec<ResourceIssue>> {
     let uri = value.as_str().filter(|uri| is_web_address(uri));
     uri.map(str::to_owned)
-        .ok_or_else(|| one(PolicyIssueCode::Value, "jwks_uri", "must be an absolute http or https URL"))
+        .ok_or_else(|| one(ResourceIssueCode::Value, "jwks_uri", "must be an absolute http or https URL"))
 }
 
-fn trusted(value: &Value) -> Result<Vec<TrustedKey>, Vec<PolicyIssue>> {
+fn trusted(value: &Value) -> Result<Vec<TrustedKey>, Vec<ResourceIssue>> {
     let keys = value.as_array().filter(|keys| (1..=INTROSPECTOR_MAX_KEYS).contains(&keys.len()));
     let expected = format!("must be an array of 1 to {INTROSPECTOR_MAX_KEYS} keys");
-    let keys = keys.ok_or_else(|| one(PolicyIssueCode::Structure, "jwt.keys", expected))?;
+    let keys = keys.ok_or_else(|| one(ResourceIssueCode::Structure, "jwt.keys", expected))?;
     let (mut trusted, mut issues) = (Vec::new(), Vec::new());
     for (index, key) in keys.iter().enumerate() {
         match trusted_key(&format!("jwt.keys[{index}]"), key) {
@@ -170,41 +175,42 @@ fn trusted(value: &Value) -> Result<Vec<TrustedKey>, Vec<PolicyIssue>> {
 }
 
 /// A key is what its type and algorithm say together: `k` for the shared one, `pub` for the others.
-fn trusted_key(at: &str, key: &Value) -> Result<TrustedKey, Vec<PolicyIssue>> {
+fn trusted_key(at: &str, key: &Value) -> Result<TrustedKey, Vec<ResourceIssue>> {
     let text = |member: &str| key.get(member).and_then(Value::as_str).unwrap_or_default();
     let material = |held: &str, other: &str, formats: &str| {
         if key.get(other).is_some() {
             let expected = format!("does not belong in a key of this type, which has {held}");
-            return Err(one(PolicyIssueCode::Security, &format!("{at}.{other}"), expected));
+            return Err(one(ResourceIssueCode::Security, &format!("{at}.{other}"), expected));
         }
         if key.get("format").is_some_and(|format| format.as_str() != Some(formats)) {
-            return Err(one(PolicyIssueCode::Value, &format!("{at}.format"), format!("must be {formats}")));
+            return Err(one(ResourceIssueCode::Value, &format!("{at}.format"), format!("must be {formats}")));
         }
         let material = key.get(held);
-        material
-            .ok_or_else(|| one(PolicyIssueCode::Required, &format!("{at}.{held}"), "is required in a key of this type"))
+        material.ok_or_else(|| {
+            one(ResourceIssueCode::Required, &format!("{at}.{held}"), "is required in a key of this type")
+        })
     };
     match (text("kty"), text("alg")) {
         ("OCT" | "oct", HS256) => shared(&format!("{at}.k"), material("k", "pub", "plain")?),
         ("RSA", alg @ ("RS256" | "RS384")) | ("EC", alg @ ("ES256" | "ES384")) => {
-            let alg: SigningAlg = alg.parse().map_err(|_| one(PolicyIssueCode::Value, at, "has an unknown alg"))?;
+            let alg: SigningAlg = alg.parse().map_err(|_| one(ResourceIssueCode::Value, at, "has an unknown alg"))?;
             let pem = material("pub", "k", "PEM")?.as_str().unwrap_or_default();
             let key = PublicKey::from_pem(pem, alg);
             let wrong = |fault| {
-                one(PolicyIssueCode::Value, &format!("{at}.pub"), format!("must be a public key in PEM: {fault}"))
+                one(ResourceIssueCode::Value, &format!("{at}.pub"), format!("must be a public key in PEM: {fault}"))
             };
             key.map(TrustedKey::Public).map_err(wrong)
         }
         _ => Err(one(
-            PolicyIssueCode::Value,
+            ResourceIssueCode::Value,
             at,
             "must have kty RSA with alg RS256 or RS384, EC with ES256 or ES384, or OCT with HS256",
         )),
     }
 }
 
-fn one(code: PolicyIssueCode, at: &str, diagnostics: impl Into<String>) -> Vec<PolicyIssue> {
-    vec![PolicyIssue::new(code, format!("TokenIntrospector.{at}"), diagnostics)]
+fn one(code: ResourceIssueCode, at: &str, diagnostics: impl Into<String>) -> Vec<ResourceIssue> {
+    vec![ResourceIssue::new(code, format!("TokenIntrospector.{at}"), diagnostics)]
 }
 
 #[cfg(test)]
@@ -215,7 +221,7 @@ mod tests {
 
     const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-    fn found(introspector: &Value) -> Vec<(String, PolicyIssueCode)> {
+    fn found(introspector: &Value) -> Vec<(String, ResourceIssueCode)> {
         let issues = IntrospectionTrust::read(introspector).err().unwrap_or_default();
         assert!(issues.iter().all(|issue| !issue.diagnostics.contains("0123456789")), "{issues:?}");
         issues.into_iter().map(|issue| (issue.expression, issue.code)).collect()
@@ -227,7 +233,7 @@ mod tests {
         introspector
     }
 
-    fn at(place: &str, code: PolicyIssueCode) -> Vec<(String, PolicyIssueCode)> {
+    fn at(place: &str, code: ResourceIssueCode) -> Vec<(String, ResourceIssueCode)> {
         vec![(format!("TokenIntrospector.{place}"), code)]
     }
 
@@ -239,36 +245,39 @@ mod tests {
             []
         );
         let mut by_address = with(&json!({}));
-        assert_eq!(found(&by_address), at("jwt", PolicyIssueCode::Invariant));
+        assert_eq!(found(&by_address), at("jwt", ResourceIssueCode::Invariant));
         by_address["jwks_uri"] = json!("https://idp.example/jwks");
         assert_eq!(found(&by_address), []);
         by_address["jwt"]["secret"] = json!(SECRET);
-        assert_eq!(found(&by_address), at("jwt", PolicyIssueCode::Invariant));
-        assert_eq!(found(&with(&json!({"secret": SECRET, "keys": []}))), at("jwt", PolicyIssueCode::Invariant));
+        assert_eq!(found(&by_address), at("jwt", ResourceIssueCode::Invariant));
+        assert_eq!(found(&with(&json!({"secret": SECRET, "keys": []}))), at("jwt", ResourceIssueCode::Invariant));
     }
 
     #[test]
     fn type_and_issuer_are_required_and_types_that_do_nothing_are_refused() {
-        assert_eq!(found(&json!({"jwt": {"iss": "i", "secret": SECRET}})), at("type", PolicyIssueCode::Required));
-        assert_eq!(found(&json!({"type": "opaque"})), at("type", PolicyIssueCode::NotSupported));
-        assert_eq!(found(&json!({"type": 7})), at("type", PolicyIssueCode::Value));
-        assert_eq!(found(&json!({"type": "jwt"})), at("jwt", PolicyIssueCode::Required));
-        assert_eq!(found(&json!({"type": "jwt", "jwt": {"secret": SECRET}})), at("jwt.iss", PolicyIssueCode::Required));
-        assert_eq!(found(&with(&json!({"iss": "", "secret": SECRET}))), at("jwt.iss", PolicyIssueCode::Value));
+        assert_eq!(found(&json!({"jwt": {"iss": "i", "secret": SECRET}})), at("type", ResourceIssueCode::Required));
+        assert_eq!(found(&json!({"type": "opaque"})), at("type", ResourceIssueCode::NotSupported));
+        assert_eq!(found(&json!({"type": 7})), at("type", ResourceIssueCode::Value));
+        assert_eq!(found(&json!({"type": "jwt"})), at("jwt", ResourceIssueCode::Required));
+        assert_eq!(
+            found(&json!({"type": "jwt", "jwt": {"secret": SECRET}})),
+            at("jwt.iss", ResourceIssueCode::Required)
+        );
+        assert_eq!(found(&with(&json!({"iss": "", "secret": SECRET}))), at("jwt.iss", ResourceIssueCode::Value));
     }
 
     #[test]
     fn a_secret_that_can_be_guessed_is_refused() {
-        assert_eq!(found(&with(&json!({"secret": "0123456789"}))), at("jwt.secret", PolicyIssueCode::Security));
-        assert_eq!(found(&with(&json!({"secret": 7}))), at("jwt.secret", PolicyIssueCode::Structure));
-        assert_eq!(found(&with(&json!({"secret": "x".repeat(1025)}))), at("jwt.secret", PolicyIssueCode::TooLong));
+        assert_eq!(found(&with(&json!({"secret": "0123456789"}))), at("jwt.secret", ResourceIssueCode::Security));
+        assert_eq!(found(&with(&json!({"secret": 7}))), at("jwt.secret", ResourceIssueCode::Structure));
+        assert_eq!(found(&with(&json!({"secret": "x".repeat(1025)}))), at("jwt.secret", ResourceIssueCode::TooLong));
     }
 
     #[test]
     fn an_expected_audience_is_a_text_or_texts_and_its_absence_is_warned_of() {
         for wrong in [json!(null), json!(""), json!([]), json!([""]), json!(["a", 7]), json!({})] {
             let introspector = with(&json!({"secret": SECRET, "audience": wrong}));
-            assert_eq!(found(&introspector), at("jwt.audience", PolicyIssueCode::Structure), "{wrong}");
+            assert_eq!(found(&introspector), at("jwt.audience", ResourceIssueCode::Structure), "{wrong}");
         }
         for right in [json!("a"), json!(["a", "b"])] {
             let introspector = with(&json!({"secret": SECRET, "audience": right}));
@@ -282,23 +291,23 @@ mod tests {
     fn a_key_is_of_one_type_and_one_algorithm() {
         let key = |key: Value| found(&with(&json!({"keys": [key]})));
         for (wrong, place, code) in [
-            (json!({"k": SECRET, "kty": "OCT", "alg": "RS256"}), "", PolicyIssueCode::Value),
-            (json!({"k": SECRET, "kty": "RSA", "alg": "HS256"}), "", PolicyIssueCode::Value),
-            (json!({"k": SECRET, "kty": "EC", "alg": "RS256"}), "", PolicyIssueCode::Value),
-            (json!({"k": SECRET, "kty": "OCT", "alg": "none"}), "", PolicyIssueCode::Value),
-            (json!({"k": SECRET, "kty": "OCT"}), "", PolicyIssueCode::Value),
-            (json!({"k": SECRET, "pub": "x", "kty": "OCT", "alg": "HS256"}), ".pub", PolicyIssueCode::Security),
-            (json!({"k": SECRET, "pub": "x", "kty": "RSA", "alg": "RS256"}), ".k", PolicyIssueCode::Security),
-            (json!({"k": SECRET, "kty": "OCT", "alg": "HS256", "format": "PEM"}), ".format", PolicyIssueCode::Value),
-            (json!({"kty": "OCT", "alg": "HS256"}), ".k", PolicyIssueCode::Required),
-            (json!({"kty": "RSA", "alg": "RS256"}), ".pub", PolicyIssueCode::Required),
-            (json!({"kty": "RSA", "alg": "RS256", "pub": SECRET}), ".pub", PolicyIssueCode::Value),
-            (json!("text"), "", PolicyIssueCode::Value),
+            (json!({"k": SECRET, "kty": "OCT", "alg": "RS256"}), "", ResourceIssueCode::Value),
+            (json!({"k": SECRET, "kty": "RSA", "alg": "HS256"}), "", ResourceIssueCode::Value),
+            (json!({"k": SECRET, "kty": "EC", "alg": "RS256"}), "", ResourceIssueCode::Value),
+            (json!({"k": SECRET, "kty": "OCT", "alg": "none"}), "", ResourceIssueCode::Value),
+            (json!({"k": SECRET, "kty": "OCT"}), "", ResourceIssueCode::Value),
+            (json!({"k": SECRET, "pub": "x", "kty": "OCT", "alg": "HS256"}), ".pub", ResourceIssueCode::Security),
+            (json!({"k": SECRET, "pub": "x", "kty": "RSA", "alg": "RS256"}), ".k", ResourceIssueCode::Security),
+            (json!({"k": SECRET, "kty": "OCT", "alg": "HS256", "format": "PEM"}), ".format", ResourceIssueCode::Value),
+            (json!({"kty": "OCT", "alg": "HS256"}), ".k", ResourceIssueCode::Required),
+            (json!({"kty": "RSA", "alg": "RS256"}), ".pub", ResourceIssueCode::Required),
+            (json!({"kty": "RSA", "alg": "RS256", "pub": SECRET}), ".pub", ResourceIssueCode::Value),
+            (json!("text"), "", ResourceIssueCode::Value),
         ] {
             assert_eq!(key(wrong.clone()), at(&format!("jwt.keys[0]{place}"), code), "{wrong}");
         }
         for keys in [json!([]), json!({}), json!(vec![1; 11])] {
-            assert_eq!(found(&with(&json!({"keys": keys}))), at("jwt.keys", PolicyIssueCode::Structure));
+            assert_eq!(found(&with(&json!({"keys": keys}))), at("jwt.keys", ResourceIssueCode::Structure));
         }
     }
 
@@ -306,7 +315,7 @@ mod tests {
     fn an_address_of_keys_is_a_web_address() {
         for uri in [json!("file:///etc/passwd"), json!("keys"), json!(7)] {
             let introspector = json!({"type": "jwt", "jwt": {"iss": "i"}, "jwks_uri": uri});
-            assert_eq!(found(&introspector), at("jwks_uri", PolicyIssueCode::Value));
+            assert_eq!(found(&introspector), at("jwks_uri", ResourceIssueCode::Value));
         }
     }
 }

@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::audit::{AuditTrail, LaunchAudit};
-use crate::authorize::limits::{LAUNCH_MAX_BYTES, TRANSACTION_LIFETIME_S};
-use crate::authorize::{encoded, query_separator};
-use crate::directory::RegistrationCache;
-use crate::env::Env;
-use crate::issuer::Issuer;
-use crate::jose::{CompactJws, SignError, SigningAlg};
-use crate::person::Person;
+use crate::authorization_endpoint::limits::{LAUNCH_MAX_BYTES, PENDING_AUTHORIZATION_LIFETIME_S};
+use crate::authorization_endpoint::{encoded, query_separator};
+use crate::end_user::EndUser;
+use crate::jose::{CompactJws, SigningAlg, SigningError};
 use crate::ports::{PatientStore, StoreError};
-use crate::registration::is_web_address;
+use crate::registration_cache::RegistrationCache;
+use crate::security_resource_rules::is_web_address;
+use crate::time_and_randomness::TimeAndRandomness;
+use crate::token_issuer::TokenIssuer;
 
 /// How long a launch context can be used unless the deployment says otherwise, in seconds. Not specified; an
 /// app is opened at once.
-pub const LAUNCH_LIFETIME_S: i64 = 300;
+pub const LAUNCH_CONTEXT_LIFETIME_S: i64 = 300;
 
 /// Longest `ctx` of a launch, in bytes of JSON: the launch travels in an address.
 const CONTEXT_MAX_BYTES: usize = 4096;
@@ -65,13 +65,13 @@ impl Launch {
     /// Until when its use must be remembered, in seconds since the UNIX epoch: a request that came with it
     /// in its last second may go on for as long as any.
     pub(crate) const fn used_until_s(&self) -> i64 {
-        self.expires_s + TRANSACTION_LIFETIME_S
+        self.expires_s + PENDING_AUTHORIZATION_LIFETIME_S
     }
 }
 
-/// The reason why a launch context is good for nothing.
+/// The reason why a launch context is not accepted.
 #[derive(Debug, thiserror::Error)]
-pub enum LaunchError {
+pub enum LaunchContextError {
     /// No JWT of this server for this purpose.
     #[error("not a launch context of this server")]
     Unknown,
@@ -86,7 +86,7 @@ pub enum LaunchError {
     Used,
 }
 
-/// The reason why there is no launch address.
+/// The reason why no launch URI is given.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchUriError {
     /// A parameter is missing or of the wrong type.
@@ -115,12 +115,12 @@ pub enum LaunchUriError {
     Store(#[from] StoreError),
     /// Signing failed.
     #[error(transparent)]
-    Sign(#[from] SignError),
+    Sign(#[from] SigningError),
 }
 
-/// The answer of `platform.smart/get-launch-uri`.
+/// The response of `platform.smart/get-launch-uri`: the URI that launches the app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LaunchUri {
+pub struct LaunchUriResponse {
     /// What the EHR opens: the app's launch address with `iss` and `launch`.
     pub uri: String,
     /// The launch JWT.
@@ -134,16 +134,16 @@ pub struct LaunchUri {
 
 /// The EHR that requests a launch, for the audit.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct EhrLaunch<'a> {
+pub struct EhrLaunchRequester<'a> {
     /// The Client, or the bootstrap administrator.
     pub id: Option<&'a str>,
     /// From where.
     pub address: Option<&'a str>,
 }
 
-/// Makes the addresses by which an EHR launches apps.
+/// The service that makes the URIs by which an EHR launches apps.
 pub struct LaunchService {
-    pub(crate) issuer: Arc<Issuer>,
+    pub(crate) issuer: Arc<TokenIssuer>,
     pub(crate) directory: Arc<RegistrationCache>,
     pub(crate) patients: Arc<dyn PatientStore>,
     pub(crate) audit: AuditTrail,
@@ -160,10 +160,10 @@ impl LaunchService {
     /// EHR Launch". Not specified what is checked; we check everything the launch would fail on later.
     pub async fn get_launch_uri(
         &self,
-        env: &Env<'_>,
-        ehr: EhrLaunch<'_>,
+        env: &TimeAndRandomness<'_>,
+        ehr: EhrLaunchRequester<'_>,
         params: &Value,
-    ) -> Result<LaunchUri, LaunchUriError> {
+    ) -> Result<LaunchUriResponse, LaunchUriError> {
         let outcome = self.launch_uri(env, params).await;
         let text = |pointer: &str| params.pointer(pointer).and_then(Value::as_str);
         let launching = LaunchAudit {
@@ -178,7 +178,11 @@ impl LaunchService {
     }
 
     /// Returns the address, and the id of its launch.
-    async fn launch_uri(&self, env: &Env<'_>, params: &Value) -> Result<(LaunchUri, String), LaunchUriError> {
+    async fn launch_uri(
+        &self,
+        env: &TimeAndRandomness<'_>,
+        params: &Value,
+    ) -> Result<(LaunchUriResponse, String), LaunchUriError> {
         let text = |member: &'static str| {
             let text = params.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
             text.ok_or(LaunchUriError::Malformed(member))
@@ -191,14 +195,14 @@ impl LaunchService {
             }
             Some(_) => return Err(LaunchUriError::Malformed("ctx")),
         };
-        let client = self.directory.read_client(client_id).await?.filter(|client| client.active);
+        let client = self.directory.load_current_client(client_id).await?.filter(|client| client.active);
         let client = client.ok_or(LaunchUriError::UnknownClient)?;
         let launch_uri = client.app.launch_uri.clone().ok_or(LaunchUriError::NotLaunchable)?;
         let user = self.directory.store().user(user_id).await?;
-        if !user.is_some_and(|stored| Person::read(user_id, &stored, &self.issuer.settings.base_url).active) {
+        if !user.is_some_and(|stored| EndUser::from_stored(user_id, &stored, &self.issuer.settings.base_url).active) {
             return Err(LaunchUriError::UnknownUser);
         }
-        let expected = self.issuer.documents.fhir_base();
+        let expected = self.issuer.documents.fhir_base_url();
         if iss.strip_suffix('/').unwrap_or(iss) != expected {
             return Err(LaunchUriError::OtherIssuer { expected: expected.to_owned() });
         }
@@ -206,7 +210,7 @@ impl LaunchService {
         let (launch, jti) = self.sign(env, (client_id, user_id), ctx)?;
         let separator = query_separator(&launch_uri);
         let uri = format!("{launch_uri}{separator}iss={}&launch={launch}", encoded(expected));
-        Ok((LaunchUri { uri, launch, iss: expected.to_owned(), launch_uri }, jti))
+        Ok((LaunchUriResponse { uri, launch, iss: expected.to_owned(), launch_uri }, jti))
     }
 
     /// The described members of `ctx` are of their types, and its patient exists. Others are kept as they are:
@@ -232,7 +236,7 @@ impl LaunchService {
             }
         }
         match ctx.get("patient").and_then(Value::as_str) {
-            Some(id) if self.patients.patient(id).await?.is_none() => Err(LaunchUriError::UnknownPatient),
+            Some(id) if self.patients.patient_by_id(id).await?.is_none() => Err(LaunchUriError::UnknownPatient),
             _ => Ok(()),
         }
     }
@@ -240,20 +244,20 @@ impl LaunchService {
     /// A launch JWT for this client, user and context, and its `jti`.
     fn sign(
         &self,
-        env: &Env<'_>,
+        env: &TimeAndRandomness<'_>,
         (client, user): (&str, &str),
         ctx: Map<String, Value>,
-    ) -> Result<(String, String), SignError> {
+    ) -> Result<(String, String), SigningError> {
         let claims = LaunchClaims {
             iss: self.issuer.settings.base_url.clone(),
-            aud: self.issuer.settings.authorization_endpoint(),
+            aud: self.issuer.settings.authorization_endpoint_url(),
             exp: env.now_s() + self.issuer.settings.launch_lifetime_s,
-            jti: env.identifier(),
+            jti: env.random_identifier(),
             client: client.to_owned(),
             user: user.to_owned(),
             ctx,
         };
-        Ok((self.issuer.sign(env, SigningAlg::ES256, &claims)?, claims.jti))
+        Ok((self.issuer.sign_jwt(env, SigningAlg::ES256, &claims)?, claims.jti))
     }
 }
 
@@ -307,28 +311,28 @@ fn is_type(kind: &str) -> bool {
 /// or password is asked for all the same.
 ///
 /// # Errors
-/// [`LaunchError`], but not [`LaunchError::Used`].
+/// [`LaunchContextError`], but not [`LaunchContextError::Used`].
 pub(crate) async fn read(
-    env: &Env<'_>,
-    issuer: &Issuer,
+    env: &TimeAndRandomness<'_>,
+    issuer: &TokenIssuer,
     (jwt, client_id): (&str, &str),
     at_s: i64,
-) -> Result<Launch, LaunchError> {
-    let jws = CompactJws::parse(jwt, LAUNCH_MAX_BYTES).map_err(|_| LaunchError::Unknown)?;
+) -> Result<Launch, LaunchContextError> {
+    let jws = CompactJws::parse(jwt, LAUNCH_MAX_BYTES).map_err(|_| LaunchContextError::Unknown)?;
     if !issuer.keys.signed(env, &jws).await {
-        return Err(LaunchError::Unknown);
+        return Err(LaunchContextError::Unknown);
     }
-    let claims: LaunchClaims = jws.payload().map_err(|_| LaunchError::Unknown)?;
+    let claims: LaunchClaims = jws.parse_payload().map_err(|_| LaunchContextError::Unknown)?;
     let settings = &issuer.settings;
-    if claims.iss != settings.base_url || claims.aud != settings.authorization_endpoint() {
-        return Err(LaunchError::Unknown);
+    if claims.iss != settings.base_url || claims.aud != settings.authorization_endpoint_url() {
+        return Err(LaunchContextError::Unknown);
     }
     // No leeway: issuer and verifier are one server.
     if claims.exp <= at_s {
-        return Err(LaunchError::Expired);
+        return Err(LaunchContextError::Expired);
     }
     if claims.client != client_id {
-        return Err(LaunchError::OtherClient);
+        return Err(LaunchContextError::OtherClient);
     }
     let text = |member: &str| claims.ctx.get(member).and_then(Value::as_str).map(str::to_owned);
     let fhir_context = claims.ctx.get("fhirContext").and_then(Value::as_array).into_iter().flatten();

@@ -1,77 +1,78 @@
 //! Every OAuth 2.0, OpenID and SMART rule of the authorization server, without I/O.
 //!
-//! Owned here: who a client is ([`client`]), how it proves it ([`authenticate`], [`assertion`]), what
-//! it gets ([`token`]), how people sign in and let apps in ([`sign_in`], [`authorize`], [`connected`]), what a token is worth later ([`bearer`], [`introspection`]), who may call what
-//! ([`caller`], [`access`], [`policy`]), which security resources may be written how ([`registration`]), the
-//! server's own keys ([`keys`]) and what it publishes ([`discovery`]).
+//! Owned here: who a client is ([`client`]), how it proves it ([`client_authentication`], [`client_assertion`]), what
+//! it gets ([`token`]), how people sign in and let apps in ([`sign_in`], [`authorize`], [`connected_apps`]), what a
+//! token is worth later ([`access_token_verification`], [`introspection`]), who may call what ([`resource_caller`],
+//! [`access`], [`policy`]), which security resources may be written how ([`registration`]), the server's own keys
+//! ([`signing_keys`]) and what it publishes ([`discovery`]).
 //!
 //! Refused here: HTTP, SQL, the clock, randomness of the process, the environment. A rule gets the
-//! moment and a generator as an [`env::Env`] and reaches storage through the narrow traits of
+//! moment and a generator as an [`env::TimeAndRandomness`] and reaches storage through the narrow traits of
 //! [`ports`], of which one method is one transaction.
 //!
 //! The decision that shapes the crate: **a token request touches storage once.** Clients, keys and
-//! Organizations are kept parsed in memory ([`directory`]), and the one statement that claims the
+//! Organizations are kept parsed in memory ([`registration_cache`]), and the one statement that claims the
 //! assertion's nonce returns the versions that are current at that moment; a decision made on another
 //! version is made again. The road not taken is a cache with a lifetime, which is simpler and lets a
 //! deactivated client in until the lifetime ends.
 //!
 //! ```
-//! use oauth_core::form::FormFields;
+//! use oauth_core::form_fields::FormFields;
 //!
 //! let form = FormFields::new([("grant_type".to_owned(), "client_credentials".to_owned())])?;
 //! assert_eq!(form.get("grant_type"), Some("client_credentials"));
-//! # Ok::<(), oauth_core::form::RepeatedFieldError>(())
+//! # Ok::<(), oauth_core::form_fields::RepeatedFieldError>(())
 //! ```
 
 pub mod access;
+pub mod access_explanation;
+pub mod access_policies;
+pub mod access_token_verification;
 mod acting;
-pub mod assertion;
 mod audit;
-pub mod authenticate;
-pub mod authorization;
-pub mod authorize;
-pub mod bearer;
-pub mod caller;
+pub mod authorization_endpoint;
+pub mod authorization_server;
+pub mod b2b_claim_diagnosis;
+pub mod bootstrap_admin;
+pub mod browser_session;
 pub mod client;
-pub mod connected;
+pub mod client_assertion;
+pub mod client_authentication;
+pub mod connected_apps;
 pub mod csrf;
-pub mod diagnosis;
-pub mod directory;
 pub mod discovery;
-pub mod document;
-pub mod env;
-pub mod explanation;
-pub mod form;
-pub mod identity;
+pub mod end_user;
+pub mod end_user_claims;
+pub mod form_fields;
+pub mod granted_authorization;
 pub mod introspection;
 mod introspector;
-pub mod issuer;
 pub mod jose;
-pub mod jwks;
-pub mod keys;
+pub mod jwks_cache;
 pub mod launch;
 pub mod limits;
 #[cfg(feature = "memory")]
-pub mod memory;
-pub mod password;
+pub mod memory_store;
+pub mod password_rules;
 mod period;
-pub mod person;
-pub mod policy;
 pub mod ports;
-pub mod reach;
-pub mod registration;
-pub mod root;
-pub mod seal;
-pub mod secret;
+pub mod registration_cache;
+pub mod resource_caller;
+pub mod scope_access;
 mod secret_attempts;
-pub mod server;
-pub mod session;
+pub mod secret_hash;
+pub mod secret_verifier;
+pub mod security_resource_rules;
 pub mod settings;
 pub mod sign_in;
+pub mod signing_key_encryption;
+pub mod signing_keys;
 pub mod smart_style;
-pub mod token;
+pub mod static_document;
+pub mod time_and_randomness;
+pub mod token_endpoint;
+pub mod token_issuer;
 pub mod userinfo;
-pub mod verifier;
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

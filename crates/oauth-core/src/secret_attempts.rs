@@ -12,11 +12,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use attempt_limits::attempts::Origin;
+use attempt_limits::password_attempt_limits::AttemptOrigin;
 use aws_lc_rs::hmac;
 
-use crate::authenticate::PresentedSecret;
-use crate::env::Env;
+use crate::client_authentication::PresentedClientSecret;
+use crate::time_and_randomness::TimeAndRandomness;
 
 /// Places of each kind of counter; two clients that share one share its limit, which cannot be aimed at, because
 /// the places depend on a key of the process.
@@ -73,10 +73,10 @@ struct Marks {
 
 impl SecretAttempts {
     /// Counts nothing yet; `at_once` 0 never will.
-    pub(crate) fn new(env: &Env<'_>, at_once: u32) -> Self {
+    pub(crate) fn new(env: &TimeAndRandomness<'_>, at_once: u32) -> Self {
         let empty = || std::iter::repeat_with(AtomicU64::default).take(if at_once == 0 { 0 } else { PLACES }).collect();
         Self {
-            key: hmac::Key::new(hmac::HMAC_SHA256, &env.bytes::<32>()),
+            key: hmac::Key::new(hmac::HMAC_SHA256, &env.random_bytes::<32>()),
             at_once: at_once.into(),
             here: Counter(empty()),
             client: Counter(empty()),
@@ -89,7 +89,11 @@ impl SecretAttempts {
     ///
     /// # Errors
     /// [`AttemptPermit`]; nothing is counted for it.
-    pub(crate) fn check(&self, env: &Env<'_>, secret: &PresentedSecret) -> Result<(), AttemptPermit> {
+    pub(crate) fn check(
+        &self,
+        env: &TimeAndRandomness<'_>,
+        secret: &PresentedClientSecret,
+    ) -> Result<(), AttemptPermit> {
         if self.at_once == 0 {
             return Ok(());
         }
@@ -108,7 +112,7 @@ impl SecretAttempts {
     }
 
     /// Counts a secret that was wrong.
-    pub(crate) fn failed(&self, env: &Env<'_>, secret: &PresentedSecret) {
+    pub(crate) fn failed(&self, env: &TimeAndRandomness<'_>, secret: &PresentedClientSecret) {
         if self.at_once == 0 {
             return;
         }
@@ -123,8 +127,8 @@ impl SecretAttempts {
     }
 
     /// Remembers that a secret was right, and from where it came.
-    pub(crate) fn succeeded(&self, secret: &PresentedSecret) {
-        if self.at_once == 0 || secret.origin() == Origin::Unknown {
+    pub(crate) fn succeeded(&self, secret: &PresentedClientSecret) {
+        if self.at_once == 0 || secret.origin() == AttemptOrigin::Unknown {
             return;
         }
         let mark = self.marks(secret).here;
@@ -145,14 +149,14 @@ impl SecretAttempts {
     }
 
     /// A client is counted by its id as it is looked up, so that no encoding of it has a limit for itself.
-    fn marks(&self, secret: &PresentedSecret) -> Marks {
-        let id = secret.candidates().last().map(|(id, _)| id).unwrap_or_default();
+    fn marks(&self, secret: &PresentedClientSecret) -> Marks {
+        let id = secret.id_secret_candidates().last().map(|(id, _)| id).unwrap_or_default();
         let origin = secret.origin();
-        let (family, neighborhood) = origin.neighborhood();
+        let (family, neighborhood) = origin.neighborhood_with_kind();
         Marks {
             here: self.mark(Kind::ClientHere, &[id.as_bytes(), family, &neighborhood]),
             client: self.mark(Kind::Client, &[id.as_bytes()]),
-            address: origin.network().map(|network| self.mark(Kind::Address, &[&network])),
+            address: origin.subscriber_network().map(|network| self.mark(Kind::Address, &[&network])),
         }
     }
 
@@ -211,7 +215,7 @@ fn place(mark: u64) -> usize {
     usize::from(u16::from_be_bytes([first, second]))
 }
 
-fn now_us(env: &Env<'_>) -> u64 {
+fn now_us(env: &TimeAndRandomness<'_>) -> u64 {
     u64::try_from(env.now_us).unwrap_or_default()
 }
 
@@ -227,23 +231,23 @@ mod tests {
     use base64::engine::general_purpose::STANDARD;
 
     use super::*;
-    use crate::env::Random;
+    use crate::time_and_randomness::RandomSource;
 
     struct Fixed;
 
-    impl Random for Fixed {
-        fn fill(&self, bytes: &mut [u8]) {
+    impl RandomSource for Fixed {
+        fn fill_bytes(&self, bytes: &mut [u8]) {
             bytes.fill(7);
         }
     }
 
-    fn env(now_s: i64) -> Env<'static> {
-        Env { now_us: (1_767_225_600 + now_s) * 1_000_000, random: &Fixed }
+    fn env(now_s: i64) -> TimeAndRandomness<'static> {
+        TimeAndRandomness { now_us: (1_767_225_600 + now_s) * 1_000_000, random: &Fixed }
     }
 
-    fn from(id: &str, address: &str) -> PresentedSecret {
+    fn from(id: &str, address: &str) -> PresentedClientSecret {
         let header = format!("Basic {}", STANDARD.encode(format!("{id}:guess")));
-        PresentedSecret::from_header(&header, None).unwrap().sent_from(Some(address))
+        PresentedClientSecret::from_basic_header(&header, None).unwrap().with_source_address(Some(address))
     }
 
     fn attempts() -> SecretAttempts {

@@ -1,16 +1,16 @@
-//! What the deployment decides about the authorization rules.
+//! The settings that the deployment chooses for the authorization server.
 
-use b2b_claim::Deployment;
+use b2b_claim::DeploymentUrls;
 
+use crate::browser_session::SESSION_LIFETIME_S;
 use crate::jose::SigningAlg;
-use crate::launch::LAUNCH_LIFETIME_S;
-use crate::password::PASSWORD_MIN_CHARS;
+use crate::launch::LAUNCH_CONTEXT_LIFETIME_S;
+use crate::password_rules::PASSWORD_MIN_CHARS;
 use crate::secret_attempts::SECRET_ATTEMPTS;
-use crate::session::SESSION_LIFETIME_S;
 
-/// The base address and the default lifetimes, fixed at start.
+/// The settings of the authorization server, fixed at start: base URLs, default lifetimes and limits.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct AuthorizationSettings {
     /// `{base_url}` of the specification and the `iss` of every token; no trailing slash.
     pub base_url: String,
     /// `{ext_base}` of the specification; no trailing slash.
@@ -27,43 +27,43 @@ pub struct Settings {
     pub secret_attempts: u32,
 }
 
-impl Settings {
-    /// Settings with the defaults: ES256, five minutes for a launch, five days for a session, eight characters for a
-    /// password, ten wrong secrets. A trailing slash of either address is dropped.
+impl AuthorizationSettings {
+    /// Creates settings with the defaults: ES256, five minutes for a launch, five days for a session, eight characters
+    /// for a password, ten wrong secrets. A trailing slash of either base URL is dropped.
     #[must_use]
     pub fn new(base_url: &str, ext_base: &str) -> Self {
         Self {
             base_url: base_url.trim_end_matches('/').to_owned(),
             ext_base: ext_base.trim_end_matches('/').to_owned(),
             access_token_alg: SigningAlg::ES256,
-            launch_lifetime_s: LAUNCH_LIFETIME_S,
+            launch_lifetime_s: LAUNCH_CONTEXT_LIFETIME_S,
             session_lifetime_s: SESSION_LIFETIME_S,
             password_min_chars: PASSWORD_MIN_CHARS,
             secret_attempts: SECRET_ATTEMPTS,
         }
     }
 
-    /// By what the B2B extension of a Client, and the Organization it names, are known.
+    /// Returns the base URLs by which the B2B extension of a Client, and the Organization it names, are recognized.
     #[must_use]
-    pub fn deployment(&self) -> Deployment<'_> {
-        Deployment { ext_base: &self.ext_base, base_url: Some(&self.base_url) }
+    pub fn b2b_deployment(&self) -> DeploymentUrls<'_> {
+        DeploymentUrls { ext_base: &self.ext_base, base_url: Some(&self.base_url) }
     }
 
-    /// `{base_url}/auth/token`, the audience of every client assertion.
+    /// Returns the URL of the token endpoint, `{base_url}/auth/token`, the audience of every client assertion.
     #[must_use]
-    pub fn token_endpoint(&self) -> String {
+    pub fn token_endpoint_url(&self) -> String {
         format!("{}/auth/token", self.base_url)
     }
 
-    /// `{base_url}/auth/authorize`.
+    /// Returns the URL of the authorization endpoint, `{base_url}/auth/authorize`.
     #[must_use]
-    pub fn authorization_endpoint(&self) -> String {
+    pub fn authorization_endpoint_url(&self) -> String {
         format!("{}/auth/authorize", self.base_url)
     }
 
-    /// `{base_url}/fhir`, the audience of every access token.
+    /// Returns the FHIR base URL, `{base_url}/fhir`, the audience of every access token.
     #[must_use]
-    pub fn fhir_base(&self) -> String {
+    pub fn fhir_base_url(&self) -> String {
         format!("{}/fhir", self.base_url)
     }
 }

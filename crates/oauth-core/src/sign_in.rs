@@ -1,4 +1,4 @@
-//! A person gives a name and a password.
+//! Sign-in with a user name and a password.
 //!
 //! A caller without the password does not learn whether there is such a person: the text is the same for an unknown
 //! name and a wrong password, and so is the time, because a password is hashed in every case. The right password of a
@@ -7,26 +7,27 @@
 
 use std::sync::Arc;
 
-use attempt_limits::attempts::{
-    AdmitError, AfterSuccess, AttemptPolicy, Attempts, Budget, CountedBy, Held, Origin, Outcome,
+use attempt_limits::password_attempt_limits::{
+    AdmitAttemptError, AttemptCounterKind, AttemptLimitExceeded, AttemptLimiter, AttemptOrigin, AttemptOutcome,
+    AttemptRateLimit, FailuresAfterSuccess, ServerAttemptPolicy,
 };
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::audit::AuditTrail;
-use crate::env::Env;
-use crate::issuer::Issuer;
+use crate::browser_session::{cookie_hash, generate_session_cookie};
+use crate::end_user::EndUser;
 use crate::jose::sha256;
-use crate::person::Person;
 use crate::ports::{AuditAction, AuditRecord, BrowserSession, SessionStore, StoreError};
-use crate::secret::SecretHash;
-use crate::session::{cookie_hash, fresh_cookie};
-use crate::verifier::SecretVerifier;
+use crate::secret_hash::SecretHash;
+use crate::secret_verifier::SecretVerifier;
+use crate::time_and_randomness::TimeAndRandomness;
+use crate::token_issuer::TokenIssuer;
 
 /// The limits of wrong passwords. A right one gives none back: of guesses from the neighborhood of a member, no more are
 /// answered because the member signs in.
-pub(crate) const ATTEMPT_POLICY: AttemptPolicy = AttemptPolicy {
-    account_nearby: Budget { at_once: 10, pause_us: 30_000_000 },
-    after_success: AfterSuccess::KeepFailures,
+pub(crate) const ATTEMPT_POLICY: ServerAttemptPolicy = ServerAttemptPolicy {
+    account_nearby: AttemptRateLimit { at_once: 10, pause_us: 30_000_000 },
+    after_success: FailuresAfterSuccess::KeepFailures,
 };
 
 /// Longest name that is looked up, in bytes: the longest e-mail address there is.
@@ -49,7 +50,7 @@ pub struct SignInAttempt<'a> {
 
 /// A user who has signed in.
 #[derive(Debug)]
-pub struct SignedIn {
+pub struct SignedInUser {
     /// The value of the session cookie; only its hash is stored.
     pub cookie: SecretString,
     /// `Max-Age` of the cookie, in seconds.
@@ -89,23 +90,27 @@ pub enum SignInError {
 
 /// Signs people in with their names and passwords.
 pub struct SignInService {
-    pub(crate) issuer: Arc<Issuer>,
+    pub(crate) issuer: Arc<TokenIssuer>,
     pub(crate) sessions: Arc<dyn SessionStore>,
     pub(crate) secrets: Arc<SecretVerifier>,
-    pub(crate) attempts: Attempts,
+    pub(crate) attempts: AttemptLimiter,
     pub(crate) audit: AuditTrail,
 }
 
 impl SignInService {
-    /// Signs a person in: a new session under a new cookie, and the one before is over.
+    /// Signs a user in: begins a new session under a new cookie, and ends the one before.
     ///
     /// # Errors
     /// [`SignInError`]; no session has begun then, and the one before goes on.
-    pub async fn sign_in(&self, env: &Env<'_>, attempt: &SignInAttempt<'_>) -> Result<SignedIn, SignInError> {
+    pub async fn sign_in(
+        &self,
+        env: &TimeAndRandomness<'_>,
+        attempt: &SignInAttempt<'_>,
+    ) -> Result<SignedInUser, SignInError> {
         let outcome = self.checked(env, attempt).await;
         self.record(env, attempt, &outcome);
         let person = outcome.map_err(|refused| refused.fault)?;
-        let (cookie, lifetime_s) = (fresh_cookie(env), self.issuer.settings.session_lifetime_s);
+        let (cookie, lifetime_s) = (generate_session_cookie(env), self.issuer.settings.session_lifetime_s);
         let session = BrowserSession {
             hash: sha256(cookie.expose_secret().as_bytes()),
             user_id: person.id.clone(),
@@ -114,16 +119,20 @@ impl SignInService {
             expires_s: env.now_s() + lifetime_s,
         };
         self.sessions.begin_session(session, cookie_hash(attempt.session).as_ref()).await?;
-        Ok(SignedIn { cookie, lifetime_s, user_id: person.id.clone() })
+        Ok(SignedInUser { cookie, lifetime_s, user_id: person.id.clone() })
     }
 
-    /// Checks a name and a password without beginning a session, within the same limits. What it opens is
-    /// recorded by the caller that opens it; an attempt that fails is recorded here, because only here is it known whose
-    /// account was tried.
+    /// Checks a name and a password within the same limits, without beginning a session. What it opens is recorded by
+    /// the caller that opens it; an attempt that fails is recorded here, because only here is it known whose account
+    /// was tried.
     ///
     /// # Errors
     /// [`SignInError`].
-    pub async fn check_password(&self, env: &Env<'_>, attempt: &SignInAttempt<'_>) -> Result<Arc<Person>, SignInError> {
+    pub async fn check_password(
+        &self,
+        env: &TimeAndRandomness<'_>,
+        attempt: &SignInAttempt<'_>,
+    ) -> Result<Arc<EndUser>, SignInError> {
         let outcome = self.checked(env, attempt).await;
         if outcome.is_err() {
             self.record(env, attempt, &outcome);
@@ -132,7 +141,12 @@ impl SignInService {
     }
 
     /// Tells the audit what became of an attempt, unless the server failed.
-    fn record(&self, env: &Env<'_>, attempt: &SignInAttempt<'_>, outcome: &Result<Arc<Person>, Refused>) {
+    fn record(
+        &self,
+        env: &TimeAndRandomness<'_>,
+        attempt: &SignInAttempt<'_>,
+        outcome: &Result<Arc<EndUser>, Refused>,
+    ) {
         let (user_id, refused) = match outcome {
             Ok(person) => (Some(person.id.clone()), None),
             Err(Refused { fault: SignInError::Store(_), .. }) => return,
@@ -148,22 +162,23 @@ impl SignInService {
     }
 
     /// Checks, and counts what was wrong.
-    async fn checked(&self, env: &Env<'_>, attempt: &SignInAttempt<'_>) -> Result<Arc<Person>, Refused> {
+    async fn checked(&self, env: &TimeAndRandomness<'_>, attempt: &SignInAttempt<'_>) -> Result<Arc<EndUser>, Refused> {
         // In lower case, as the name is looked up, or each way to write it would have a limit for itself.
         let account = attempt.login.trim().to_ascii_lowercase();
-        let admitted = self.attempts.admit(|| env.now_us, &account, origin(attempt)).await.map_err(refused_attempt)?;
+        let admitted =
+            self.attempts.admit_attempt(|| env.now_us, &account, origin(attempt)).await.map_err(refused_attempt)?;
         let verified = self.verified(attempt).await;
-        admitted.settle(match &verified {
-            Ok(_) => Outcome::Right,
+        admitted.record_outcome(match &verified {
+            Ok(_) => AttemptOutcome::Right,
             Err(Refused { fault: SignInError::Wrong | SignInError::Inactive | SignInError::SecondFactor, .. }) => {
-                Outcome::Wrong
+                AttemptOutcome::Wrong
             }
-            Err(_) => Outcome::Unchecked,
+            Err(_) => AttemptOutcome::Unchecked,
         });
         verified
     }
 
-    async fn verified(&self, attempt: &SignInAttempt<'_>) -> Result<Arc<Person>, Refused> {
+    async fn verified(&self, attempt: &SignInAttempt<'_>) -> Result<Arc<EndUser>, Refused> {
         let refused = |user_id, reason, fault| Refused { user_id, reason, fault };
         // Keyboards add a blank after a name that they complete. A password is taken as it is typed.
         let person = self.find(attempt.login.trim()).await.map_err(|error| refused(None, "", error.into()))?;
@@ -189,13 +204,13 @@ impl SignInService {
 
     /// Returns the person of this name; `None` when two have it, because guessing which one is meant could let one in as
     /// the other.
-    async fn find(&self, login: &str) -> Result<Option<Arc<Person>>, StoreError> {
+    async fn find(&self, login: &str) -> Result<Option<Arc<EndUser>>, StoreError> {
         if login.is_empty() || login.len() > LOGIN_MAX_BYTES {
             return Ok(None);
         }
         let found = self.sessions.users_by_login(login).await?;
         match found.as_slice() {
-            [(id, stored)] => Ok(Some(Arc::new(Person::read(id, stored, &self.issuer.settings.base_url)))),
+            [(id, stored)] => Ok(Some(Arc::new(EndUser::from_stored(id, stored, &self.issuer.settings.base_url)))),
             [] => Ok(None),
             [(one, _), (other, _), ..] => {
                 tracing::warn!(one, other, "two users share a name to sign in with; neither can use it");
@@ -213,23 +228,27 @@ struct Refused {
 }
 
 /// The app that has authenticated, else the device, as far as the wire knows its address.
-fn origin<'a>(attempt: &SignInAttempt<'a>) -> Origin<'a> {
+fn origin<'a>(attempt: &SignInAttempt<'a>) -> AttemptOrigin<'a> {
     let device = || attempt.address.and_then(|address| address.parse().ok());
     match attempt.app {
-        Some(app) => Origin::App(app),
-        None => device().map_or(Origin::Unknown, Origin::Device),
+        Some(app) => AttemptOrigin::App(app),
+        None => device().map_or(AttemptOrigin::Unknown, AttemptOrigin::Device),
     }
 }
 
-fn refused_attempt(error: AdmitError) -> Refused {
+fn refused_attempt(error: AdmitAttemptError) -> Refused {
     let (reason, retry_after_s) = match error {
-        AdmitError::Held(Held { by: CountedBy::AccountNearby | CountedBy::Account, wait_us, .. }) => {
-            ("too many attempts for this account", wait_us.div_ceil(1_000_000))
-        }
-        AdmitError::Held(Held { by: CountedBy::Subscriber | CountedBy::Neighborhood, wait_us, .. }) => {
-            ("too many attempts from this address", wait_us.div_ceil(1_000_000))
-        }
-        AdmitError::Crowded => ("too many people sign in", 1),
+        AdmitAttemptError::Held(AttemptLimitExceeded {
+            by: AttemptCounterKind::AccountNearby | AttemptCounterKind::Account,
+            wait_us,
+            ..
+        }) => ("too many attempts for this account", wait_us.div_ceil(1_000_000)),
+        AdmitAttemptError::Held(AttemptLimitExceeded {
+            by: AttemptCounterKind::Subscriber | AttemptCounterKind::Neighborhood,
+            wait_us,
+            ..
+        }) => ("too many attempts from this address", wait_us.div_ceil(1_000_000)),
+        AdmitAttemptError::Crowded => ("too many people sign in", 1),
     };
     Refused { user_id: None, reason, fault: SignInError::TooMany { retry_after_s } }
 }

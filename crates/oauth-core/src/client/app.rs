@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// The description of a Client for pages: name, publisher and addresses.
 #[derive(Debug, Clone, Default)]
-pub struct AppDescription {
+pub struct ClientAppDescription {
     /// `smart.name`, else `name`.
     pub name: Option<String>,
     /// `smart.description`, else `description`.
@@ -18,7 +18,7 @@ pub struct AppDescription {
     pub launch_uri: Option<String>,
 }
 
-impl AppDescription {
+impl ClientAppDescription {
     pub(super) fn read(resource: &Value) -> Self {
         let text = |pointer: &str| {
             let text = resource.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -36,7 +36,7 @@ impl AppDescription {
 
 /// A link on a page is http or https, whatever SQL wrote past registration.
 fn web_address(text: Option<String>) -> Option<String> {
-    text.filter(|text| crate::registration::is_web_address(text))
+    text.filter(|text| crate::security_resource_rules::is_web_address(text))
 }
 
 #[cfg(test)]
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn an_app_is_read_with_everything_pages_need() {
-        let app = AppDescription::read(&json!({
+        let app = ClientAppDescription::read(&json!({
             "name": "client name", "description": "about",
             "smart": {"name": "Heart", "launch_uri": "https://app.example/launch"},
             "details": {"tos_uri": "https://app.example/terms"},
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn an_address_that_runs_in_the_page_is_no_address() {
         let script = "javascript:alert(1)";
-        let app = AppDescription::read(
+        let app = ClientAppDescription::read(
             &json!({"details": {"policy_uri": script, "tos_uri": "/x"}, "smart": {"launch_uri": script}}),
         );
         assert_eq!((app.policy_uri, app.terms_uri, app.launch_uri), (None, None, None));

@@ -8,8 +8,8 @@ use aws_lc_rs::signature::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The algorithms this server signs with, two of which it accepts from clients, and all from token issuers
-/// (RFC 7518, section 3.1).
+/// A JWS signature algorithm that this server signs with. It accepts two of them from clients, and all from token
+/// issuers (RFC 7518, section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum SigningAlg {
     /// ECDSA on P-256 with SHA-256: the default of access tokens.
@@ -39,7 +39,7 @@ impl SigningAlg {
 
     /// Returns whether a client assertion may be signed with it (specification, Client assertion JWT).
     #[must_use]
-    pub const fn signs_assertions(self) -> bool {
+    pub const fn allowed_for_client_assertions(self) -> bool {
         matches!(self, Self::ES384 | Self::RS384)
     }
 
@@ -66,7 +66,7 @@ impl std::fmt::Display for SigningAlg {
     }
 }
 
-/// The name is not one of ES256, ES384, RS256, RS384.
+/// The error of parsing an algorithm name that is not one of ES256, ES384, RS256, RS384.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the algorithm must be one of ES256, ES384, RS256, RS384")]
 pub struct UnknownAlgorithmError;

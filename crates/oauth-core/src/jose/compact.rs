@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::from_base64url;
+use super::decode_base64url;
 
 /// The parts of a compact JWS, decoded but not verified.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl<'a> CompactJws<'a> {
         if payload.contains('.') {
             return Err(CompactJwsError::NotThreeParts);
         }
-        let decode = |part| from_base64url(part).ok_or(CompactJwsError::NotBase64Url);
+        let decode = |part| decode_base64url(part).ok_or(CompactJwsError::NotBase64Url);
         let header = serde_json::from_slice(&decode(header)?).map_err(|_| CompactJwsError::BadHeader)?;
         Ok(Self { header, payload: decode(payload)?, signing_input, signature: decode(signature)? })
     }
@@ -82,7 +82,7 @@ impl<'a> CompactJws<'a> {
     ///
     /// # Errors
     /// [`CompactJwsError::BadPayload`].
-    pub fn payload<T: DeserializeOwned>(&self) -> Result<T, CompactJwsError> {
+    pub fn parse_payload<T: DeserializeOwned>(&self) -> Result<T, CompactJwsError> {
         serde_json::from_slice(&self.payload).map_err(|_| CompactJwsError::BadPayload)
     }
 

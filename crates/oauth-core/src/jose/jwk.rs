@@ -6,10 +6,10 @@ use rustls_pki_types::pem::PemObject as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{SigningAlg, from_base64url};
+use super::{SigningAlg, decode_base64url};
 use crate::limits::{JWKS_MAX_KEYS, KID_MAX_BYTES};
 
-/// A public key that verifies one algorithm, parsed once.
+/// A public key that verifies signatures of one algorithm, parsed once.
 #[derive(Clone)]
 pub struct PublicKey {
     kid: String,
@@ -77,21 +77,21 @@ impl PublicKey {
     ///
     /// # Source
     /// Specification, Client JWKS; RFC 7517, section 4; RFC 7518, section 6.
-    pub fn for_assertions(jwk: &Value) -> Result<Self, JwkError> {
+    pub fn from_client_assertion_jwk(jwk: &Value) -> Result<Self, JwkError> {
         let alg = match jwk.get("kty").and_then(Value::as_str) {
             Some("RSA") => SigningAlg::RS384,
             Some("EC") => SigningAlg::ES384,
             Some(_) => return Err(JwkError::UnknownKeyType),
             None => return Err(JwkError::Malformed),
         };
-        Self::for_alg(jwk, alg)
+        Self::from_jwk(jwk, alg)
     }
 
     /// Reads a key that verifies `alg`.
     ///
     /// # Errors
     /// Any [`JwkError`].
-    pub fn for_alg(jwk: &Value, alg: SigningAlg) -> Result<Self, JwkError> {
+    pub fn from_jwk(jwk: &Value, alg: SigningAlg) -> Result<Self, JwkError> {
         if PRIVATE_MEMBERS.iter().any(|member| jwk.get(member).is_some()) {
             return Err(JwkError::Private);
         }
@@ -138,7 +138,7 @@ impl PublicKey {
 
     /// Returns whether `signature` over `message` is this key's. Cost: 145 µs for ES384, 13 µs for RS384.
     #[must_use]
-    pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+    pub fn verifies_signature(&self, message: &[u8], signature: &[u8]) -> bool {
         self.key.verify_sig(message, signature).is_ok()
     }
 }
@@ -184,7 +184,7 @@ impl Jwk {
 }
 
 fn decode(name: &'static str, member: Option<&str>) -> Result<Vec<u8>, JwkError> {
-    member.and_then(from_base64url).filter(|bytes| !bytes.is_empty()).ok_or(JwkError::BadMember(name))
+    member.and_then(decode_base64url).filter(|bytes| !bytes.is_empty()).ok_or(JwkError::BadMember(name))
 }
 
 /// RFC 7518, section 6.3.1.1 forbids leading zero octets, but some libraries write one.
@@ -196,13 +196,13 @@ fn unsigned(mut bytes: Vec<u8>) -> Vec<u8> {
 
 /// The usable keys of a JWK Set.
 #[derive(Debug, Clone, Default)]
-pub struct KeySet {
+pub struct UsableJwkSet {
     keys: Vec<PublicKey>,
 }
 
 /// The reason why a document is not a JWK Set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum KeySetError {
+pub enum JwkSetError {
     /// Not JSON with a `keys` array (RFC 7517, section 5).
     #[error("the document is not a JSON object with a keys array")]
     Malformed,
@@ -211,41 +211,41 @@ pub enum KeySetError {
     TooManyKeys,
 }
 
-impl KeySet {
+impl UsableJwkSet {
     /// Reads a fetched set. A key is there once for each algorithm it verifies. Keys this server cannot use are skipped, as RFC 7517, section 5 asks.
     ///
     /// # Errors
-    /// Any [`KeySetError`].
-    pub fn parse(document: &[u8]) -> Result<Self, KeySetError> {
+    /// Any [`JwkSetError`].
+    pub fn parse(document: &[u8]) -> Result<Self, JwkSetError> {
         #[derive(Deserialize)]
         struct Document {
             keys: Vec<Value>,
         }
-        let document: Document = serde_json::from_slice(document).map_err(|_| KeySetError::Malformed)?;
-        Self::from_values(&document.keys)
+        let document: Document = serde_json::from_slice(document).map_err(|_| JwkSetError::Malformed)?;
+        Self::from_jwk_values(&document.keys)
     }
 
     /// Returns the usable keys among `jwks`.
     ///
     /// # Errors
-    /// [`KeySetError::TooManyKeys`].
-    pub fn from_values(jwks: &[Value]) -> Result<Self, KeySetError> {
+    /// [`JwkSetError::TooManyKeys`].
+    pub fn from_jwk_values(jwks: &[Value]) -> Result<Self, JwkSetError> {
         if jwks.len() > JWKS_MAX_KEYS {
-            return Err(KeySetError::TooManyKeys);
+            return Err(JwkSetError::TooManyKeys);
         }
-        let readings = |jwk| SigningAlg::ALL.into_iter().filter_map(move |alg| PublicKey::for_alg(jwk, alg).ok());
+        let readings = |jwk| SigningAlg::ALL.into_iter().filter_map(move |alg| PublicKey::from_jwk(jwk, alg).ok());
         Ok(Self { keys: jwks.iter().flat_map(readings).collect() })
     }
 
     /// Returns the keys with this identifier that verify `alg`.
-    pub fn matching<'a>(&'a self, kid: &'a str, alg: SigningAlg) -> impl Iterator<Item = &'a PublicKey> {
+    pub fn matching_keys<'a>(&'a self, kid: &'a str, alg: SigningAlg) -> impl Iterator<Item = &'a PublicKey> {
         self.keys.iter().filter(move |key| key.kid == kid && key.alg == alg)
     }
 
     /// Returns whether a key has this identifier and verifies `alg`. A `kid` may stand on keys of different types (RFC
     /// 7517, section 4.5).
     #[must_use]
-    pub fn knows(&self, kid: &str, alg: SigningAlg) -> bool {
+    pub fn has_matching_key(&self, kid: &str, alg: SigningAlg) -> bool {
         self.keys.iter().any(|key| key.kid == kid && key.alg == alg)
     }
 

@@ -10,9 +10,9 @@ use aws_lc_rs::signature::{
 use serde::Serialize;
 use serde_json::json;
 
-use super::{SigningAlg, base64url, sha256};
+use super::{SigningAlg, encode_base64url, sha256};
 
-/// A private key, parsed once, with its header ready.
+/// A private signing key, parsed once, with its JOSE header ready.
 pub struct SigningKey {
     kid: String,
     alg: SigningAlg,
@@ -26,8 +26,8 @@ enum Pair {
     Rsa(Box<RsaKeyPair>),
 }
 
-/// A fresh key: what is published and what is kept.
-pub struct GeneratedKey {
+/// A newly generated signing key: its public and private parts.
+pub struct GeneratedSigningKey {
     /// RFC 7638 thumbprint.
     pub kid: String,
     /// The public JWK as JSON text.
@@ -36,9 +36,10 @@ pub struct GeneratedKey {
     pub pkcs8: Vec<u8>,
 }
 
-/// The cryptographic library refused: a damaged key, or no entropy.
+/// The reason why the cryptographic library could not make or use a signing key: the key is damaged, or there is no
+/// entropy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SignError {
+pub enum SigningError {
     /// A key could not be generated.
     #[error("a signing key could not be generated")]
     Generate,
@@ -64,29 +65,29 @@ impl SigningKey {
     /// hundred milliseconds for RSA.
     ///
     /// # Errors
-    /// [`SignError::Generate`].
-    pub fn generate(alg: SigningAlg) -> Result<GeneratedKey, SignError> {
+    /// [`SigningError::Generate`].
+    pub fn generate(alg: SigningAlg) -> Result<GeneratedSigningKey, SigningError> {
         let pkcs8 = if let Some(ecdsa) = ecdsa_algorithm(alg) {
             let document = EcdsaKeyPair::generate_pkcs8(ecdsa, &SystemRandom::new());
-            document.map_err(|_| SignError::Generate)?.as_ref().to_vec()
+            document.map_err(|_| SigningError::Generate)?.as_ref().to_vec()
         } else {
-            let pair = RsaKeyPair::generate(KeySize::Rsa2048).map_err(|_| SignError::Generate)?;
-            let der: Pkcs8V1Der<'_> = pair.as_der().map_err(|_| SignError::Generate)?;
+            let pair = RsaKeyPair::generate(KeySize::Rsa2048).map_err(|_| SigningError::Generate)?;
+            let der: Pkcs8V1Der<'_> = pair.as_der().map_err(|_| SigningError::Generate)?;
             der.as_ref().to_vec()
         };
         let (kid, public_jwk) = Pair::load(alg, &pkcs8)?.public_jwk(alg);
-        Ok(GeneratedKey { kid, public_jwk, pkcs8 })
+        Ok(GeneratedSigningKey { kid, public_jwk, pkcs8 })
     }
 
     /// Loads a key from PKCS#8 DER.
     ///
     /// # Errors
-    /// [`SignError::BadKey`].
-    pub fn load(alg: SigningAlg, pkcs8: &[u8]) -> Result<Self, SignError> {
+    /// [`SigningError::BadKey`].
+    pub fn from_pkcs8(alg: SigningAlg, pkcs8: &[u8]) -> Result<Self, SigningError> {
         let pair = Pair::load(alg, pkcs8)?;
         let (kid, _) = pair.public_jwk(alg);
         let header = json!({ "alg": alg.name(), "typ": "JWT", "kid": kid }).to_string();
-        let header = format!("{}.", base64url(header.as_bytes()));
+        let header = format!("{}.", encode_base64url(header.as_bytes()));
         Ok(Self { kid, alg, header, pair })
     }
 
@@ -96,7 +97,7 @@ impl SigningKey {
         &self.kid
     }
 
-    /// What it signs with.
+    /// Returns the key's signature algorithm.
     #[must_use]
     pub const fn alg(&self) -> SigningAlg {
         self.alg
@@ -106,9 +107,9 @@ impl SigningKey {
     /// 220 µs for RSA.
     ///
     /// # Errors
-    /// [`SignError::Claims`] and [`SignError::Sign`].
-    pub fn sign<T: Serialize>(&self, claims: &T) -> Result<String, SignError> {
-        let payload = serde_json::to_vec(claims).map_err(|_| SignError::Claims)?;
+    /// [`SigningError::Claims`] and [`SigningError::Sign`].
+    pub fn sign_jwt<T: Serialize>(&self, claims: &T) -> Result<String, SigningError> {
+        let payload = serde_json::to_vec(claims).map_err(|_| SigningError::Claims)?;
         let mut token = String::with_capacity(self.header.len() + payload.len() * 4 / 3 + 360);
         token.push_str(&self.header);
         append_base64url(&payload, &mut token);
@@ -133,24 +134,24 @@ fn ecdsa_algorithm(alg: SigningAlg) -> Option<&'static EcdsaSigningAlgorithm> {
 }
 
 impl Pair {
-    fn load(alg: SigningAlg, pkcs8: &[u8]) -> Result<Self, SignError> {
+    fn load(alg: SigningAlg, pkcs8: &[u8]) -> Result<Self, SigningError> {
         match ecdsa_algorithm(alg) {
             Some(ecdsa) => EcdsaKeyPair::from_pkcs8(ecdsa, pkcs8).map(Self::Ecdsa),
             None => RsaKeyPair::from_pkcs8(pkcs8).map(|pair| Self::Rsa(Box::new(pair))),
         }
-        .map_err(|_| SignError::BadKey)
+        .map_err(|_| SigningError::BadKey)
     }
 
-    fn sign(&self, alg: SigningAlg, message: &[u8]) -> Result<Vec<u8>, SignError> {
+    fn sign(&self, alg: SigningAlg, message: &[u8]) -> Result<Vec<u8>, SigningError> {
         let rng = SystemRandom::new();
         match self {
             Self::Ecdsa(pair) => {
-                pair.sign(&rng, message).map(|signature| signature.as_ref().to_vec()).map_err(|_| SignError::Sign)
+                pair.sign(&rng, message).map(|signature| signature.as_ref().to_vec()).map_err(|_| SigningError::Sign)
             }
             Self::Rsa(pair) => {
                 let padding = if alg == SigningAlg::RS256 { &RSA_PKCS1_SHA256 } else { &RSA_PKCS1_SHA384 };
                 let mut signature = vec![0; pair.public_modulus_len()];
-                pair.sign(padding, &rng, message, &mut signature).map_err(|_| SignError::Sign)?;
+                pair.sign(padding, &rng, message, &mut signature).map_err(|_| SigningError::Sign)?;
                 Ok(signature)
             }
         }
@@ -164,16 +165,16 @@ impl Pair {
                 let point = pair.public_key().as_ref().get(1..).unwrap_or_default();
                 let (x, y) = point.split_at(point.len() / 2);
                 let crv = if alg == SigningAlg::ES256 { "P-256" } else { "P-384" };
-                json!({ "crv": crv, "kty": "EC", "x": base64url(x), "y": base64url(y) })
+                json!({ "crv": crv, "kty": "EC", "x": encode_base64url(x), "y": encode_base64url(y) })
             }
             Self::Rsa(pair) => {
                 let public = pair.public_key();
-                let n = base64url(public.modulus().big_endian_without_leading_zero());
-                let e = base64url(public.exponent().big_endian_without_leading_zero());
+                let n = encode_base64url(public.modulus().big_endian_without_leading_zero());
+                let e = encode_base64url(public.exponent().big_endian_without_leading_zero());
                 json!({ "e": e, "kty": "RSA", "n": n })
             }
         };
-        let kid = base64url(&sha256(required.to_string().as_bytes()));
+        let kid = encode_base64url(&sha256(required.to_string().as_bytes()));
         let mut jwk = required;
         if let Some(members) = jwk.as_object_mut() {
             members.insert("use".to_owned(), json!("sig"));

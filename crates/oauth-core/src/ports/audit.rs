@@ -29,12 +29,12 @@ pub struct AuditRecord {
     /// The scopes it was about.
     pub scope: Option<String>,
     /// The operation it was about, where it was one of those of payers.
-    pub operation: Option<Box<AuditedOperation>>,
+    pub operation: Option<Box<AuditedPayerOperation>>,
 }
 
 /// A payer operation as the audit log records it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AuditedOperation {
+pub struct AuditedPayerOperation {
     /// Its name.
     pub name: String,
     /// The organization that asked: system and value of its identifier.
@@ -74,7 +74,7 @@ pub enum AuditAction {
 }
 
 impl AuditRecord {
-    /// A record of `action` done at `at_us`, with nothing else known.
+    /// Creates a record of `action` at `at_us`, with all other fields empty.
     #[must_use]
     pub const fn new(at_us: i64, action: AuditAction) -> Self {
         Self {
@@ -94,10 +94,10 @@ impl AuditRecord {
         }
     }
 
-    /// Returns whether anybody can cause it, as often as they like: a refusal, unless it is the word of a person who
-    /// was signed in. Whoever keeps records may sum such ones up.
+    /// Returns whether anyone can cause this record, as often as they like: a refusal, unless it is the decision of a
+    /// signed-in user. A store may sum such records up.
     #[must_use]
-    pub fn is_anybodys(&self) -> bool {
+    pub fn is_refusal_anyone_can_cause(&self) -> bool {
         let is_word = self.action == AuditAction::Consent && self.user_id.is_some();
         self.refused.is_some() && !is_word
     }
@@ -106,6 +106,6 @@ impl AuditRecord {
 /// The receiver of audit records. Recording never waits and never fails: what cannot be kept is counted and logged by
 /// whoever implements this.
 pub trait AuditSink: Send + Sync {
-    /// Takes a record.
+    /// Takes an audit record.
     fn record(&self, record: AuditRecord);
 }

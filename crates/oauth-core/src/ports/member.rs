@@ -10,33 +10,33 @@
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::{OpaqueToken, StoreError, VersionedDocument};
+use super::{OpaqueTokenRecord, StoreError, VersionedDocument};
 
-/// SHA-256 of a secret value; the value itself is never stored.
-pub type TokenHash = [u8; 32];
+/// The SHA-256 digest of a secret value; the value itself is never stored.
+pub type SecretSha256 = [u8; 32];
 
 /// A person signed in with a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrowserSession {
     /// Of the cookie's value.
-    pub hash: TokenHash,
+    pub hash: SecretSha256,
     /// Who signed in.
     pub user_id: String,
-    /// The stamp of the password the person signed in with (see `Person::credential`):
+    /// The stamp of the password the person signed in with (see `EndUser::credential`):
     /// with another password, the session is over.
-    pub credential: TokenHash,
+    pub credential: SecretSha256,
     /// When the person gave the password, in seconds since the UNIX epoch (`auth_time`).
     pub signed_in_s: i64,
     /// Seconds since the UNIX epoch.
     pub expires_s: i64,
 }
 
-/// The scopes that a person granted an app for a patient, and those that the person refused.
+/// The scopes that an end user granted an app for a patient, and those that the user refused.
 ///
 /// Of a person who refused everything, or took the grant back, it keeps the refusals alone: `granted` is empty then,
 /// and nothing can be issued under it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MemberGrant {
+pub struct ConsentGrant {
     /// Random.
     pub id: String,
     /// Who granted.
@@ -58,10 +58,10 @@ pub struct MemberGrant {
     pub used_s: Option<i64>,
 }
 
-impl MemberGrant {
-    /// Returns whether the app has anything by it, or it only keeps what was refused.
+impl ConsentGrant {
+    /// Returns whether the grant has granted scopes, and not only refusals.
     #[must_use]
-    pub const fn gives_something(&self) -> bool {
+    pub const fn grants_anything(&self) -> bool {
         !self.granted.is_empty()
     }
 }
@@ -76,25 +76,25 @@ pub struct AuthorizationState {
     /// Current version of the app's Client, `None` when it does not exist.
     pub client_version: Option<i64>,
     /// What the session's User lets this app do, and what the User refused it: also grants that give nothing.
-    pub grants: Vec<MemberGrant>,
+    pub grants: Vec<ConsentGrant>,
 }
 
 /// The keys of an authorization state to load.
 #[derive(Debug, Clone, Copy)]
 pub struct AuthorizationStateQuery<'a> {
     /// Of the session cookie's value, when there is one.
-    pub session: Option<&'a TokenHash>,
+    pub session: Option<&'a SecretSha256>,
     /// The app.
     pub client_id: &'a str,
     /// Seconds since the UNIX epoch.
     pub now_s: i64,
 }
 
-/// An authorization code as stored.
+/// The stored record of an authorization code.
 #[derive(Debug, Clone, PartialEq)]
-pub struct IssuedCode {
+pub struct AuthorizationCodeRecord {
     /// Of the code.
-    pub hash: TokenHash,
+    pub hash: SecretSha256,
     /// The app it was issued to.
     pub client_id: String,
     /// The family its tokens will belong to, so that a second use can end them.
@@ -109,35 +109,35 @@ pub struct IssuedCode {
 
 /// A launch context that can be used once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaunchUse {
+pub struct SingleUseLaunchContext {
     /// The `jti` of the launch JWT.
     pub jti: String,
     /// Until when it must be remembered, in seconds since the UNIX epoch.
     pub expires_s: i64,
 }
 
-/// The grant that a person has just decided.
+/// A user's new consent grant, and the grant it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GrantDecision {
+pub struct ConsentGrantDecision {
     /// What is to be stored.
-    pub grant: MemberGrant,
+    pub grant: ConsentGrant,
     /// The grant of the same person, app and patient that the decision was made from; `None` when there was
     /// none. Of the same id, it is changed; of another, it ends, and everything that came of it.
-    pub replaces: Option<MemberGrant>,
+    pub replaces: Option<ConsentGrant>,
 }
 
-impl GrantDecision {
-    /// Returns the grant that the decision ends, with everything that came of it; none where nothing could have come of
-    /// it.
+impl ConsentGrantDecision {
+    /// Returns the earlier grant that this decision ends, with everything issued under it; `None` when there is none
+    /// that granted anything, or when the grant keeps its id.
     #[must_use]
-    pub fn ends(&self) -> Option<&MemberGrant> {
-        self.replaces.as_ref().filter(|before| before.gives_something() && before.id != self.grant.id)
+    pub fn superseded_grant(&self) -> Option<&ConsentGrant> {
+        self.replaces.as_ref().filter(|before| before.grants_anything() && before.id != self.grant.id)
     }
 }
 
 /// The outcome of [`AuthorizationCodeStore::issue_code`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CodeIssue {
+pub enum CodeIssueOutcome {
     /// The code, the grant and the use of the launch are durable.
     Issued,
     /// The launch context was used before; nothing was stored.
@@ -146,7 +146,7 @@ pub enum CodeIssue {
     GrantChanged,
 }
 
-/// The tokens of one authorization.
+/// The family of tokens that one authorization gave.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenFamily {
     /// Random; the `sid` claim of its access tokens.
@@ -158,7 +158,7 @@ pub struct TokenFamily {
     /// The grant behind it; `None` where the person was not asked (`password`, token exchange).
     pub grant_id: Option<String>,
     /// The stamp of the person's password at that time: with another password, the family is over.
-    pub credential: TokenHash,
+    pub credential: SecretSha256,
     /// What was authorized, for the tokens to come (an `Authorization`).
     pub authorization: Value,
     /// Seconds since the UNIX epoch.
@@ -170,9 +170,9 @@ pub struct TokenFamily {
 
 /// A refresh token as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefreshToken {
+pub struct RefreshTokenRecord {
     /// Of the token.
-    pub hash: TokenHash,
+    pub hash: SecretSha256,
     /// Its family.
     pub family_id: String,
     /// Seconds since the UNIX epoch.
@@ -181,25 +181,25 @@ pub struct RefreshToken {
     pub expires_s: i64,
 }
 
-/// Most families without a grant that are told of one app.
-pub const DIRECT_FAMILIES_MAX: usize = 100;
+/// Most token families without a grant that are listed for one app.
+pub const GRANTLESS_FAMILIES_PER_APP_MAX: usize = 100;
 
 /// The first tokens of a family.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FirstTokens {
+pub struct FirstFamilyTokens {
     /// The family.
     pub family: TokenFamily,
     /// The access token, when it is opaque.
-    pub access: Option<OpaqueToken>,
+    pub access: Option<OpaqueTokenRecord>,
     /// The refresh token, when there is one.
-    pub refresh: Option<RefreshToken>,
+    pub refresh: Option<RefreshTokenRecord>,
 }
 
-/// An authorization code as the store found it.
+/// An authorization code with its current state: used or not, and the versions of its Client and User.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StoredCode {
+pub struct AuthorizationCodeState {
     /// As issued.
-    pub code: IssuedCode,
+    pub code: AuthorizationCodeRecord,
     /// Whether it was redeemed.
     pub used: bool,
     /// Current version of its Client, `None` when it does not exist.
@@ -211,7 +211,7 @@ pub struct StoredCode {
 
 /// The outcome of [`AuthorizationCodeStore::redeem_code`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CodeRedemption {
+pub enum CodeRedemptionOutcome {
     /// The tokens are stored, and the code is used.
     Granted,
     /// The code was used before. Its family has been revoked by now (RFC 6749, section 4.1.2).
@@ -227,11 +227,12 @@ pub enum CodeRedemption {
     Unknown,
 }
 
-/// A refresh token as the store found it, with everything that decides on its use, read at one moment.
+/// A refresh token with everything that decides on its use, read at one moment: the state of its family, Client and
+/// User.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StoredRefreshToken {
+pub struct RefreshTokenState {
     /// As issued.
-    pub token: RefreshToken,
+    pub token: RefreshTokenRecord,
     /// When it was first used, in seconds since the UNIX epoch.
     pub used_s: Option<i64>,
     /// Its family.
@@ -248,23 +249,23 @@ pub struct StoredRefreshToken {
 
 /// The rotation of a refresh token: the token used and its successor.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TokenRotation {
+pub struct RefreshTokenRotation {
     /// Of the presented token.
-    pub hash: TokenHash,
+    pub hash: SecretSha256,
     /// Seconds since the UNIX epoch.
     pub now_s: i64,
     /// For how many seconds after its first use the token may be presented again and gives the same
     /// successor, unless that was used in the meantime.
     pub grace_s: i64,
     /// What follows it. It is derived from the presented token, so a repeated request makes the same.
-    pub successor: RefreshToken,
+    pub successor: RefreshTokenRecord,
     /// The access token, when it is opaque.
-    pub access: Option<OpaqueToken>,
+    pub access: Option<OpaqueTokenRecord>,
 }
 
 /// The outcome of [`TokenFamilyStore::rotate_refresh_token`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RotationOutcome {
+pub enum RefreshTokenRotationOutcome {
     /// The first use: the successor is stored.
     Rotated,
     /// Used again within the grace time: the successor was there, only the access token is new.
@@ -277,17 +278,18 @@ pub enum RotationOutcome {
     Unknown,
 }
 
-/// The store of browser sessions, and of what the authorization page needs to know about the person before it. One method is one transaction.
+/// The store of browser sessions, and of what the authorization page needs to know about its user. One method is one
+/// transaction.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
     /// Returns the Users whose `userName` or `email` is `login`, whatever the case of its ASCII letters; two at most,
     /// which is enough to see that it is not one.
     async fn users_by_login(&self, login: &str) -> Result<Vec<(String, VersionedDocument)>, StoreError>;
     /// Begins a session and ends the one of the cookie that it replaces.
-    async fn begin_session(&self, session: BrowserSession, replaces: Option<&TokenHash>) -> Result<(), StoreError>;
+    async fn begin_session(&self, session: BrowserSession, replaces: Option<&SecretSha256>) -> Result<(), StoreError>;
     /// Ends a session. One that is over already is no error.
-    async fn end_session(&self, hash: &TokenHash) -> Result<(), StoreError>;
-    /// Returns who stands before the authorization page, in one statement.
+    async fn end_session(&self, hash: &SecretSha256) -> Result<(), StoreError>;
+    /// Loads what the authorization page has to know (session, User and Client versions, grants), in one statement.
     async fn load_authorization_state(
         &self,
         of: &AuthorizationStateQuery<'_>,
@@ -297,61 +299,65 @@ pub trait SessionStore: Send + Sync {
 /// The store of authorization codes. One method is one transaction.
 #[async_trait]
 pub trait AuthorizationCodeStore: Send + Sync {
-    /// Stores a code, the grant that was given for it and the use of its launch, or nothing.
+    /// Stores an authorization code, the grant that was given for it and the use of its launch, or nothing of them.
     ///
     /// Without `given` the code is issued under the grant of its id, of which nothing is written, so any
     /// number of visits at once are in nobody's way. A grant is never made again from what was read of it
-    /// before: that is [`CodeIssue::GrantChanged`].
+    /// before: that is [`CodeIssueOutcome::GrantChanged`].
     async fn issue_code(
         &self,
-        code: IssuedCode,
-        given: Option<GrantDecision>,
-        launch: Option<LaunchUse>,
-    ) -> Result<CodeIssue, StoreError>;
-    /// Stores a decision that gives the app no code, because the person refused. Returns whether the grant was still
-    /// what the decision was made from; nothing is stored otherwise.
-    async fn keep_refusal(&self, given: GrantDecision) -> Result<bool, StoreError>;
+        code: AuthorizationCodeRecord,
+        given: Option<ConsentGrantDecision>,
+        launch: Option<SingleUseLaunchContext>,
+    ) -> Result<CodeIssueOutcome, StoreError>;
+    /// Stores the decision of a user who refused, which gives the app no code. Returns whether the grant was still what
+    /// the decision was made from; nothing is stored otherwise.
+    async fn store_refused_consent(&self, given: ConsentGrantDecision) -> Result<bool, StoreError>;
     /// Returns the code with this hash, used or not, expired or not.
-    async fn find_code(&self, hash: &TokenHash) -> Result<Option<StoredCode>, StoreError>;
-    /// Uses the code and stores what it gives, which is of the code's family and under its grant. Of any number of simultaneous calls, on any number of
-    /// nodes, one is told [`CodeRedemption::Granted`]; every other one revokes what that one stored.
+    async fn find_code(&self, hash: &SecretSha256) -> Result<Option<AuthorizationCodeState>, StoreError>;
+    /// Redeems the code and stores its first tokens, which are of the code's family and under its grant. Of any number
+    /// of simultaneous calls, on any number of nodes, one is told [`CodeRedemptionOutcome::Granted`]; every other one
+    /// revokes what that one stored.
     async fn redeem_code(
         &self,
-        hash: &TokenHash,
+        hash: &SecretSha256,
         now_s: i64,
-        tokens: FirstTokens,
-    ) -> Result<CodeRedemption, StoreError>;
+        tokens: FirstFamilyTokens,
+    ) -> Result<CodeRedemptionOutcome, StoreError>;
 }
 
 /// The store of token families and their refresh tokens. One method is one transaction.
 #[async_trait]
 pub trait TokenFamilyStore: Send + Sync {
-    /// Stores a family that came without a code (`password`, token exchange).
-    async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError>;
-    /// Returns what apps got for a person without a grant, as far as it goes on at `now_s`: of each app the newest
-    /// [`DIRECT_FAMILIES_MAX`] families, newest first.
-    async fn direct_families(&self, user_id: &str, now_s: i64) -> Result<Vec<TokenFamily>, StoreError>;
-    /// Ends everything that an app got for a person without a grant. Returns whether there was something.
-    async fn revoke_direct_families(&self, user_id: &str, client_id: &str, now_s: i64) -> Result<bool, StoreError>;
+    /// Stores a token family that came without an authorization code (`password`, token exchange).
+    async fn store_grantless_family(&self, tokens: FirstFamilyTokens) -> Result<(), StoreError>;
+    /// Returns the token families without a grant that apps have for a user and that are active at `now_s`: of each app
+    /// the newest [`GRANTLESS_FAMILIES_PER_APP_MAX`], newest first.
+    async fn grantless_families_of_user(&self, user_id: &str, now_s: i64) -> Result<Vec<TokenFamily>, StoreError>;
+    /// Revokes every token family without a grant that an app has for a user. Returns whether there was any.
+    async fn revoke_grantless_families(&self, user_id: &str, client_id: &str, now_s: i64) -> Result<bool, StoreError>;
     /// Returns the refresh token with this hash, in one statement; `None` also when its family is gone, because its
     /// grant was taken back or its Client or User deleted.
-    async fn find_refresh_token(&self, hash: &TokenHash) -> Result<Option<StoredRefreshToken>, StoreError>;
-    /// Uses a refresh token. Of any number of simultaneous calls one is told
-    /// [`RotationOutcome::Rotated`] and the others [`RotationOutcome::Repeated`] within the grace time, as long as
-    /// the successor is unused.
-    async fn rotate_refresh_token(&self, rotation: TokenRotation) -> Result<RotationOutcome, StoreError>;
-    /// Ends a family. One that is not there, or was revoked already, is no error: returns whether it was revoked by
-    /// this.
+    async fn find_refresh_token(&self, hash: &SecretSha256) -> Result<Option<RefreshTokenState>, StoreError>;
+    /// Uses a refresh token. Of any number of simultaneous calls one is told [`RefreshTokenRotationOutcome::Rotated`]
+    /// and the others [`RefreshTokenRotationOutcome::Repeated`] within the grace time, as long as the successor is
+    /// unused.
+    async fn rotate_refresh_token(
+        &self,
+        rotation: RefreshTokenRotation,
+    ) -> Result<RefreshTokenRotationOutcome, StoreError>;
+    /// Revokes a token family. One that is not there, or was revoked already, is no error: returns whether it was
+    /// revoked by this call.
     async fn revoke_family(&self, family_id: &str, now_s: i64) -> Result<bool, StoreError>;
 }
 
-/// The store of what members let apps do. One method is one transaction.
+/// The store of users' consent grants. One method is one transaction.
 #[async_trait]
-pub trait GrantStore: Send + Sync {
-    /// Returns what a person lets apps do, newest first, without grants that give nothing.
-    async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError>;
-    /// Takes a grant back, and with it every family and unused code under it: they are gone. What the person refused
-    /// stays, in a grant of the id `rest_id` that gives nothing. Returns whether this person had such a grant.
+pub trait ConsentGrantStore: Send + Sync {
+    /// Returns a user's grants, newest first, without those that grant nothing.
+    async fn active_grants_of_user(&self, user_id: &str) -> Result<Vec<ConsentGrant>, StoreError>;
+    /// Revokes a grant, and with it every family and unused code under it. What the user refused stays, in a grant of
+    /// the id `rest_id` that grants nothing; returns whether this user had such a grant.
     async fn revoke_grant(&self, user_id: &str, grant_id: &str, rest_id: &str) -> Result<bool, StoreError>;
 }
 
@@ -367,14 +373,14 @@ pub struct PatientSummary {
     /// `Patient.gender`, as stored.
     pub gender: Option<String>,
     /// The number people know the patient by.
-    pub number: Option<PatientNumber>,
+    pub number: Option<PatientIdentifier>,
     /// The first line of the address, and the city.
     pub address: Option<String>,
 }
 
 /// An identifier of a patient that pages show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PatientNumber {
+pub struct PatientIdentifier {
     /// Whether it is of a type that payers give to members.
     pub is_members: bool,
     /// `Identifier.value`.
@@ -382,16 +388,17 @@ pub struct PatientNumber {
 }
 
 /// Most patients that a search finds: past it, the text has to say more.
-pub const PATIENTS_FOUND_MAX: u32 = 500;
+pub const PATIENT_SEARCH_RESULTS_MAX: u32 = 500;
 
-/// The patients a person may act for.
+/// The store of patients for which a user may act.
 #[async_trait]
 pub trait PatientStore: Send + Sync {
     /// Returns the Patient of this id.
-    async fn patient(&self, id: &str) -> Result<Option<PatientSummary>, StoreError>;
+    async fn patient_by_id(&self, id: &str) -> Result<Option<PatientSummary>, StoreError>;
     /// Returns the `RelatedPerson` or Person of this id, as stored.
-    async fn relation(&self, resource_type: &str, id: &str) -> Result<Option<Value>, StoreError>;
-    /// Patients of whom every word of `text` begins a word of a name, the id or an identifier, whatever
-    /// the case; `limit` at most and not more than [`PATIENTS_FOUND_MAX`], ordered by name. No word finds nobody.
-    async fn find_patients(&self, text: &str, limit: u32) -> Result<Vec<PatientSummary>, StoreError>;
+    async fn related_person_or_person(&self, resource_type: &str, id: &str) -> Result<Option<Value>, StoreError>;
+    /// Returns patients of whom every word of `text` begins a word of a name, the id or an identifier, whatever the
+    /// case. At most `limit` and not more than [`PATIENT_SEARCH_RESULTS_MAX`] are returned, ordered by name; no word
+    /// finds nobody.
+    async fn search_patients_by_words(&self, text: &str, limit: u32) -> Result<Vec<PatientSummary>, StoreError>;
 }

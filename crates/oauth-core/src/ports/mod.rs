@@ -1,4 +1,4 @@
-//! What this crate needs from outside: storage and one kind of outbound call.
+//! The ports of this crate: the traits for storage, auditing, hashing threads and fetching key sets.
 //!
 //! One storage method is one transaction, named for the rule it serves. Uniqueness, expiry and
 //! once-only live in the statement behind the method, never in a read before it.
@@ -11,35 +11,36 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::keys::KeyRecord;
-use crate::policy::BoundSqlPolicy;
+use crate::access_policies::BoundSqlPolicyQuery;
+use crate::signing_keys::StoredSigningKey;
 
-pub use audit::{AuditAction, AuditRecord, AuditSink, AuditedOperation};
+pub use audit::{AuditAction, AuditRecord, AuditSink, AuditedPayerOperation};
 pub use member::{
-    AuthorizationCodeStore, AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, CodeRedemption,
-    DIRECT_FAMILIES_MAX, FirstTokens, GrantDecision, GrantStore, IssuedCode, LaunchUse, MemberGrant,
-    PATIENTS_FOUND_MAX, PatientNumber, PatientStore, PatientSummary, RefreshToken, RotationOutcome, SessionStore,
-    StoredCode, StoredRefreshToken, TokenFamily, TokenFamilyStore, TokenHash, TokenRotation,
+    AuthorizationCodeRecord, AuthorizationCodeState, AuthorizationCodeStore, AuthorizationState,
+    AuthorizationStateQuery, BrowserSession, CodeIssueOutcome, CodeRedemptionOutcome, ConsentGrant,
+    ConsentGrantDecision, ConsentGrantStore, FirstFamilyTokens, GRANTLESS_FAMILIES_PER_APP_MAX,
+    PATIENT_SEARCH_RESULTS_MAX, PatientIdentifier, PatientStore, PatientSummary, RefreshTokenRecord,
+    RefreshTokenRotation, RefreshTokenRotationOutcome, RefreshTokenState, SecretSha256, SessionStore,
+    SingleUseLaunchContext, TokenFamily, TokenFamilyStore,
 };
 
-/// A storage operation failed. The cause is logged once, where the failure becomes an answer; callers of the server
-/// never see it.
+/// The error of a failed storage operation. The cause is logged once, where the failure becomes an answer; callers of
+/// the server never see it.
 #[derive(Debug, thiserror::Error)]
 #[error("storage failed: {0}")]
 pub struct StoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// The cause within a [`StoreError`] that may not be there the next time: others were in the way, or so much was
-/// asked at once that there was no room.
+/// The cause within a [`StoreError`] that may be gone the next time: contention or overload.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct Transient(pub Box<dyn std::error::Error + Send + Sync>);
+pub struct TransientStoreCause(pub Box<dyn std::error::Error + Send + Sync>);
 
 impl StoreError {
-    /// Returns whether the same request may well succeed a little later.
+    /// Returns whether the error is transient, so that a retry may succeed.
     #[must_use]
-    pub fn is_passing(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         let own: &(dyn std::error::Error + 'static) = self.0.as_ref();
-        std::iter::successors(Some(own), |error| error.source()).any(<dyn std::error::Error>::is::<Transient>)
+        std::iter::successors(Some(own), |error| error.source()).any(<dyn std::error::Error>::is::<TransientStoreCause>)
     }
 }
 
@@ -52,30 +53,30 @@ pub struct VersionedDocument {
     pub resource: Value,
 }
 
-/// The resources that authorization decisions are made from.
+/// The store of registrations (Clients, Users, Organizations, introspectors, policies) that authorization decisions
+/// read.
 #[async_trait]
-pub trait ClientStore: Send + Sync {
+pub trait RegistrationStore: Send + Sync {
     /// Returns the Client of this id, or `None` when there is none (or it was deleted).
     async fn client(&self, id: &str) -> Result<Option<VersionedDocument>, StoreError>;
     /// Returns the User of this id.
     async fn user(&self, id: &str) -> Result<Option<VersionedDocument>, StoreError>;
     /// Returns the Organization of this id.
     async fn organization(&self, id: &str) -> Result<Option<VersionedDocument>, StoreError>;
-    /// Every `TokenIntrospector` whose `jwt.iss` is `issuer`, in the order of their ids.
-    async fn introspectors(&self, issuer: &str) -> Result<Vec<Value>, StoreError>;
+    /// Returns every `TokenIntrospector` whose `jwt.iss` is `issuer`, in the order of their ids.
+    async fn introspectors_of_issuer(&self, issuer: &str) -> Result<Vec<Value>, StoreError>;
     /// Every `AccessPolicy` with its id, and the revision the set was read at, in one snapshot.
-    async fn policies(&self) -> Result<StoredPolicies, StoreError>;
-    /// Returns whether the database says yes to the question of an access policy, within a time of its own and without
-    /// writing anything.
-    async fn is_allowed_by_sql(&self, question: &BoundSqlPolicy) -> Result<bool, StoreError>;
-    /// Returns what must be known about a caller before its request is judged, in one statement that concurrent callers
-    /// share.
+    async fn stored_access_policies(&self) -> Result<StoredAccessPolicies, StoreError>;
+    /// Returns whether the database answers the SQL query of an access policy with yes, within a time limit of its own
+    /// and without writing anything.
+    async fn evaluate_sql_policy(&self, question: &BoundSqlPolicyQuery) -> Result<bool, StoreError>;
+    /// Returns the current state of a caller's token, Client and User, in one statement that concurrent callers share.
     async fn caller_status(&self, of: &CallerStatusQuery<'_>) -> Result<CallerStatus, StoreError>;
 }
 
 /// The access policies of the deployment at one revision.
 #[derive(Debug, Clone, Default)]
-pub struct StoredPolicies {
+pub struct StoredAccessPolicies {
     /// Changes whenever any `AccessPolicy` is written or deleted.
     pub revision: i64,
     /// Id and resource of each policy.
@@ -109,12 +110,13 @@ pub struct CallerStatus {
     pub token_revoked: bool,
     /// The stamp of the password the family began with (`TokenFamily::credential`), `None` when the
     /// family was revoked or is gone: the grant was taken back, its Client or User deleted.
-    pub family_credential: Option<TokenHash>,
-    /// Current revision of the access policies (see [`StoredPolicies::revision`]).
+    pub family_credential: Option<SecretSha256>,
+    /// Current revision of the access policies (see [`StoredAccessPolicies::revision`]).
     pub policy_revision: i64,
 }
 
-/// Admission of token requests: the one database access of a token request.
+/// The store that admits token requests and protects client assertions against replay: the one database access of a
+/// token request.
 #[async_trait]
 pub trait ReplayStore: Send + Sync {
     /// Claims the assertion's `jti`, if there is one, and returns the current versions of the
@@ -122,8 +124,8 @@ pub trait ReplayStore: Send + Sync {
     ///
     /// Returns only after the claim is durable. Of any number of simultaneous claims of one
     /// `(client_id, jti)`, on any number of nodes, exactly one is told
-    /// [`JtiOutcome::Fresh`] until the claim's expiry has passed.
-    async fn claim_jti(&self, admission: JtiClaim) -> Result<JtiClaimed, StoreError>;
+    /// [`JtiClaimOutcome::Fresh`] until the claim's expiry has passed.
+    async fn claim_jti(&self, admission: JtiClaim) -> Result<JtiClaimResult, StoreError>;
 }
 
 /// The claim of a client assertion's `jti`, with the registrations whose current versions it asks for.
@@ -134,14 +136,14 @@ pub struct JtiClaim {
     /// The Organization its B2B extension names, if any.
     pub organization_id: Option<Arc<str>>,
     /// The assertion's nonce, for assertions.
-    pub nonce: Option<JtiNonce>,
+    pub nonce: Option<ExpiringJti>,
     /// Seconds since the UNIX epoch.
     pub now_s: i64,
 }
 
-/// A client assertion's `jti` with the time until which it must be remembered.
+/// The `jti` of a client assertion with the time until which it must be remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JtiNonce {
+pub struct ExpiringJti {
     /// As sent, at most [`crate::limits::JTI_MAX_BYTES`] long.
     pub jti: String,
     /// Seconds since the UNIX epoch after which the assertion would be refused as expired anyway,
@@ -151,9 +153,9 @@ pub struct JtiNonce {
 
 /// The outcome of [`ReplayStore::claim_jti`]: the fate of the `jti` and the current versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct JtiClaimed {
+pub struct JtiClaimResult {
     /// Whether the nonce was claimed by this call.
-    pub claim: JtiOutcome,
+    pub claim: JtiClaimOutcome,
     /// Current version of the Client, `None` when it does not exist.
     pub client_version: Option<i64>,
     /// Current version of the Organization, `None` when it does not exist or none was asked for.
@@ -162,7 +164,7 @@ pub struct JtiClaimed {
 
 /// The outcome of claiming a `jti`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JtiOutcome {
+pub enum JtiClaimOutcome {
     /// There was no nonce to claim.
     NotAsked,
     /// This call claimed it.
@@ -173,24 +175,27 @@ pub enum JtiOutcome {
 
 /// The store of opaque tokens and of revoked tokens.
 #[async_trait]
-pub trait TokenStore: Send + Sync {
+pub trait AccessTokenStore: Send + Sync {
     /// Stores an opaque access token of a Client, if that still is at `client_version`: the token was decided on what
     /// that version says. Returns whether it was stored, after it is durable.
-    async fn issue_opaque(&self, token: OpaqueToken, client_version: i64) -> Result<bool, StoreError>;
+    async fn store_opaque_token(&self, token: OpaqueTokenRecord, client_version: i64) -> Result<bool, StoreError>;
     /// Returns the opaque token with this hash, revoked or not, expired or not, and the standing of its parties at the
     /// moment of the one statement that both are read by: what a [`CallerStatusQuery`] of its Client, its identifier and,
     /// where its claims have a `sid`, of that family and of the User who is its `sub` is answered.
-    async fn find_opaque(&self, hash: &TokenHash) -> Result<Option<(OpaqueToken, CallerStatus)>, StoreError>;
+    async fn find_opaque_token(
+        &self,
+        hash: &SecretSha256,
+    ) -> Result<Option<(OpaqueTokenRecord, CallerStatus)>, StoreError>;
     /// Revokes the token with this id until `expires_s`, after which it is expired anyway.
     /// Revoking twice is not an error.
-    async fn revoke(&self, token_id: &str, expires_s: i64) -> Result<(), StoreError>;
+    async fn revoke_token_id(&self, token_id: &str, expires_s: i64) -> Result<(), StoreError>;
     /// Forgets opaque tokens and revocations that expired before `now_s`; returns how many.
-    async fn forget_expired(&self, now_s: i64) -> Result<u64, StoreError>;
+    async fn delete_expired_tokens(&self, now_s: i64) -> Result<u64, StoreError>;
 }
 
 /// An opaque access token as stored: its hash and what it stands for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OpaqueToken {
+pub struct OpaqueTokenRecord {
     /// SHA-256 of the token; the token itself is never stored.
     pub hash: [u8; 32],
     /// The token's identifier, what `jti` is in a JWT.
@@ -203,51 +208,55 @@ pub struct OpaqueToken {
     pub expires_s: i64,
 }
 
-/// The server's own signing keys and pepper.
+/// The store of the server's signing keys and of named secrets such as the pepper.
 #[async_trait]
-pub trait KeyStore: Send + Sync {
-    /// Every key that is not retired, oldest first.
-    async fn keys(&self) -> Result<Vec<KeyRecord>, StoreError>;
+pub trait SigningKeyStore: Send + Sync {
+    /// Returns every signing key that is not retired, oldest first.
+    async fn unretired_keys(&self) -> Result<Vec<StoredSigningKey>, StoreError>;
     /// Stores `candidates` if the database holds no key at all yet, in one statement with that
     /// check, and returns what the database then holds: of several nodes that start at once, all
     /// get the first one's keys.
-    async fn establish(&self, candidates: Vec<KeyRecord>) -> Result<Vec<KeyRecord>, StoreError>;
+    async fn store_initial_keys(&self, candidates: Vec<StoredSigningKey>) -> Result<Vec<StoredSigningKey>, StoreError>;
     /// Stores `keys`, new ones and held ones with another private part, if the keys that are not retired are
     /// exactly `held`, in one transaction with that check. Returns whether it did; nothing is changed otherwise.
     ///
     /// The private parts of retired keys are forgotten: they never sign again, and may be stored in clear or under
     /// a secret that was given up.
-    async fn save_keys(&self, held: &[KeyRecord], keys: Vec<KeyRecord>) -> Result<bool, StoreError>;
+    async fn save_keys_if_unchanged(
+        &self,
+        held: &[StoredSigningKey],
+        keys: Vec<StoredSigningKey>,
+    ) -> Result<bool, StoreError>;
     /// Retires a key: it is neither published nor used from `at_s` on. Returns whether there was
     /// such a key.
-    async fn retire(&self, kid: &str, at_s: i64) -> Result<bool, StoreError>;
+    async fn retire_key(&self, kid: &str, at_s: i64) -> Result<bool, StoreError>;
     /// Returns the value stored under `name` (for example the pepper of client secrets), storing `candidate` first if
     /// there is none.
-    async fn establish_secret(&self, name: &str, candidate: Vec<u8>) -> Result<Vec<u8>, StoreError>;
+    async fn get_or_store_secret(&self, name: &str, candidate: Vec<u8>) -> Result<Vec<u8>, StoreError>;
 }
 
-/// Threads for hashes of passwords and short secrets, each of which takes a core for some 15 ms. They should give way
-/// to all other threads: a token request takes a fraction of a millisecond.
+/// A pool of threads for hashes of passwords and short secrets, each of which takes a core for some 15 ms. They should
+/// give way to all other threads: a token request takes a fraction of a millisecond.
 pub trait HashingPool: Send + Sync {
     /// Runs `work` when a thread is free, without waiting for it. A pool that shuts down drops what it has not begun.
-    fn run(&self, work: Box<dyn FnOnce() + Send>);
+    fn submit_work(&self, work: Box<dyn FnOnce() + Send>);
 }
 
 /// A function that starts work is a pool.
 impl<F: Fn(Box<dyn FnOnce() + Send>) + Send + Sync> HashingPool for F {
-    fn run(&self, work: Box<dyn FnOnce() + Send>) {
+    fn submit_work(&self, work: Box<dyn FnOnce() + Send>) {
         self(work);
     }
 }
 
-/// Fetches a partner's key set.
+/// Fetches JWK Sets from clients' `jwks_uri`.
 #[async_trait]
-pub trait JwksFetch: Send + Sync {
-    /// One GET of `uri`, with the limits of [`crate::jwks`]; no caching here.
+pub trait JwksFetcher: Send + Sync {
+    /// One GET of `uri`, with the limits of [`crate::jwks_cache`]; no caching here.
     async fn fetch(&self, uri: &str) -> Result<FetchedJwks, JwksFetchError>;
 }
 
-/// A key set as received.
+/// A fetched JWK Set document, with the time for which it is fresh.
 #[derive(Debug, Clone)]
 pub struct FetchedJwks {
     /// The body, at most [`crate::limits::JWKS_MAX_BYTES`] long.
@@ -275,10 +284,10 @@ pub enum JwksFetchError {
 }
 
 impl JwksFetchError {
-    /// Returns whether the host could not be asked: there was no answer, or one of a server that is overloaded or
-    /// broken at the moment (408, 429 and 5xx). Every other answer says that there is no key set at the address.
+    /// Returns whether the fetch failed because the host did not answer, or is overloaded or broken at the moment (408,
+    /// 429 and 5xx). Every other failure says that there is no key set at the address.
     #[must_use]
-    pub const fn is_outage(&self) -> bool {
+    pub const fn is_host_outage(&self) -> bool {
         match self {
             Self::Unreachable(_) => true,
             Self::Status(status) => matches!(*status, 408 | 429 | 500..=599),

@@ -1,9 +1,9 @@
 //! Who may call a resource endpoint.
 
-use oauth_core::access::{AccessError, AccessGranted, AccessRequest, admits_anonymous, authorize};
-use oauth_core::caller::CallerError;
-use oauth_core::keys::SigningAlg;
-use oauth_core::reach::{ScopeAccess, ScopeFilter};
+use oauth_core::access::{AccessError, GrantedAccess, ResourceAccessRequest, authorize, may_admit_anonymous};
+use oauth_core::resource_caller::CallerAuthenticationError;
+use oauth_core::scope_access::{ScopeAccess, SingleScopeFilter};
+use oauth_core::signing_keys::SigningAlg;
 use serde_json::{Value, json};
 use smart_scopes::Interaction;
 
@@ -20,11 +20,12 @@ const fn read(resource_type: &'static str) -> Ask {
     Ask { target: Some((resource_type, Interaction::Read)), explicit: false }
 }
 
-async fn call(world: &World, authorization: Option<&str>, ask: Ask) -> Result<AccessGranted, AccessError> {
-    let caller = world.server.callers.identify(&world.env(), authorization).await.unwrap();
+async fn call(world: &World, authorization: Option<&str>, ask: Ask) -> Result<GrantedAccess, AccessError> {
+    let caller = world.server.callers.authenticate_without_address(&world.env(), authorization).await.unwrap();
     let kind = ask.target.map_or("none", |(kind, _)| kind);
     let request = || json!({ "uri": format!("/fhir/{kind}/1"), "request-method": "get" });
-    let access = AccessRequest { target: ask.target, operation: "FhirRead", explicit: ask.explicit, request: &request };
+    let access =
+        ResourceAccessRequest { target: ask.target, operation: "FhirRead", explicit: ask.explicit, request: &request };
     authorize(&world.server.directory, &caller, access).await
 }
 
@@ -71,7 +72,7 @@ async fn a_granular_scope_leaves_open_what_its_query_selects() {
     let world = with_service().await;
     world.memory.put_policy("all", allow("service"));
     let hash = world.sealed_secret(GENERATED);
-    world.memory.put(
+    world.memory.put_resource(
         "Client",
         "service",
         json!({
@@ -80,7 +81,7 @@ async fn a_granular_scope_leaves_open_what_its_query_selects() {
     );
     let header = bearer(&world).await;
     let allowed = call(&world, Some(&header), read("Observation")).await.unwrap();
-    let part = ScopeFilter { patient: None, query: Some("status=final".parse().unwrap()) };
+    let part = SingleScopeFilter { patient: None, query: Some("status=final".parse().unwrap()) };
     assert_eq!(allowed.reach, ScopeAccess::Parts(vec![part]));
     let missing = call(&world, Some(&header), read("Patient")).await.unwrap_err();
     assert!(matches!(missing, AccessError::InsufficientScope { needed } if needed == "system/Patient.r"));
@@ -90,20 +91,20 @@ async fn a_granular_scope_leaves_open_what_its_query_selects() {
 async fn a_token_for_a_patient_reaches_that_patient_and_a_policy_widens_nothing() {
     let world = with_service().await;
     world.memory.put_policy("all", allow("service"));
-    world.memory.put("User", "ada", json!({ "userName": "ada" }));
+    world.memory.put_resource("User", "ada", json!({ "userName": "ada" }));
     let claims = |scope: &str, context: Value| {
         json!({
-            "iss": world.server.issuer.settings.base_url, "aud": world.server.issuer.documents.fhir_base(),
+            "iss": world.server.issuer.settings.base_url, "aud": world.server.issuer.documents.fhir_base_url(),
             "sub": "service", "client_id": "service", "iat": world.now_s, "exp": world.now_s + 300, "jti": "j",
             "scope": scope, "context": context,
         })
     };
     let ask = async |claims: Value| {
-        let token = world.server.issuer.sign(&world.env(), SigningAlg::RS256, &claims).unwrap();
+        let token = world.server.issuer.sign_jwt(&world.env(), SigningAlg::RS256, &claims).unwrap();
         call(&world, Some(&format!("Bearer {token}")), read("Observation")).await
     };
     let of_patient = ask(claims("patient/*.read", json!({ "patient": "p" }))).await.unwrap();
-    let part = ScopeFilter { patient: Some("p".to_owned()), query: None };
+    let part = SingleScopeFilter { patient: Some("p".to_owned()), query: None };
     assert_eq!(of_patient.reach, ScopeAccess::Parts(vec![part]));
     let union = ask(claims("patient/*.read system/*.read", json!({ "patient": "p" }))).await.unwrap();
     assert_eq!(union.reach, ScopeAccess::Everything);
@@ -129,7 +130,7 @@ async fn policies_see_the_client_without_its_secret_and_the_claims() {
     let allowed = call(&world, Some(&header), read("Patient")).await.unwrap();
     assert_eq!(
         allowed,
-        AccessGranted { administrator: false, policy_id: Some("token".to_owned()), reach: ScopeAccess::Everything }
+        GrantedAccess { administrator: false, policy_id: Some("token".to_owned()), reach: ScopeAccess::Everything }
     );
     assert!(matches!(
         call(&world, Some(&basic("service", GENERATED)), read("Patient")).await,
@@ -143,7 +144,10 @@ async fn credentials_that_are_wrong_never_count_as_absent() {
     world.memory.put_policy("world", json!({ "engine": "allow" }));
     assert!(call(&world, None, read("Patient")).await.is_ok());
     for header in ["Bearer x", "Bearer a.b.c", "Basic %%", "Digest x", "nonsense", &basic("service", "wrong")] {
-        assert!(world.server.callers.identify(&world.env(), Some(header)).await.is_err(), "{header}");
+        assert!(
+            world.server.callers.authenticate_without_address(&world.env(), Some(header)).await.is_err(),
+            "{header}"
+        );
     }
 }
 
@@ -151,39 +155,59 @@ async fn credentials_that_are_wrong_never_count_as_absent() {
 async fn a_revoked_or_expired_token_and_one_of_an_inactive_client_are_refused() {
     let mut world = with_service().await;
     let header = bearer(&world).await;
-    let refused = |error: CallerError| matches!(error, CallerError::Token(_));
+    let refused = |error: CallerAuthenticationError| matches!(error, CallerAuthenticationError::Token(_));
     let jti = world.claims(header.strip_prefix("Bearer ").unwrap())["jti"].as_str().unwrap().to_owned();
-    world.memory.rows().revoked_tokens.insert(jti.clone(), i64::MAX);
-    assert!(refused(world.server.callers.identify(&world.env(), Some(&header)).await.unwrap_err()));
-    world.memory.rows().revoked_tokens.remove(&jti);
+    world.memory.lock_rows().revoked_tokens.insert(jti.clone(), i64::MAX);
+    assert!(refused(world.server.callers.authenticate_without_address(&world.env(), Some(&header)).await.unwrap_err()));
+    world.memory.lock_rows().revoked_tokens.remove(&jti);
     world.now_s += 900;
-    assert!(refused(world.server.callers.identify(&world.env(), Some(&header)).await.unwrap_err()));
+    assert!(refused(world.server.callers.authenticate_without_address(&world.env(), Some(&header)).await.unwrap_err()));
     world.now_s -= 900;
-    assert!(world.server.callers.identify(&world.env(), Some(&header)).await.is_ok());
+    assert!(world.server.callers.authenticate_without_address(&world.env(), Some(&header)).await.is_ok());
     let hash = world.sealed_secret(GENERATED);
-    world.memory.put("Client", "service", json!({ "active": false, "grant_types": ["basic"], "secret": hash }));
-    assert!(refused(world.server.callers.identify(&world.env(), Some(&header)).await.unwrap_err()));
-    world.memory.delete("Client", "service", NOW_US);
+    world.memory.put_resource(
+        "Client",
+        "service",
+        json!({ "active": false, "grant_types": ["basic"], "secret": hash }),
+    );
+    assert!(refused(world.server.callers.authenticate_without_address(&world.env(), Some(&header)).await.unwrap_err()));
+    world.memory.delete_resource("Client", "service", NOW_US);
     let hash = world.sealed_secret(GENERATED);
-    world.memory.put("Client", "service", json!({ "grant_types": ["basic"], "secret": hash }));
-    assert!(refused(world.server.callers.identify(&world.env(), Some(&header)).await.unwrap_err()), "id used again");
-    world.memory.delete("Client", "service", NOW_US);
-    assert!(refused(world.server.callers.identify(&world.env(), Some(&header)).await.unwrap_err()));
+    world.memory.put_resource("Client", "service", json!({ "grant_types": ["basic"], "secret": hash }));
+    assert!(
+        refused(world.server.callers.authenticate_without_address(&world.env(), Some(&header)).await.unwrap_err()),
+        "id used again"
+    );
+    world.memory.delete_resource("Client", "service", NOW_US);
+    assert!(refused(world.server.callers.authenticate_without_address(&world.env(), Some(&header)).await.unwrap_err()));
 }
 
 #[tokio::test]
 async fn basic_needs_the_grant_basic_and_the_current_secret() {
     let world = with_service().await;
     let header = basic("service", GENERATED);
-    assert!(world.server.callers.identify(&world.env(), Some(&header)).await.is_ok());
+    assert!(world.server.callers.authenticate_without_address(&world.env(), Some(&header)).await.is_ok());
     let hash = world.sealed_secret(GENERATED);
-    world.memory.put("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
-    assert!(matches!(world.server.callers.identify(&world.env(), Some(&header)).await, Err(CallerError::Basic(_))));
+    world.memory.put_resource("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
+    assert!(matches!(
+        world.server.callers.authenticate_without_address(&world.env(), Some(&header)).await,
+        Err(CallerAuthenticationError::Basic(_))
+    ));
     let successor = "Zk3vX1mT0yR7bW5nJ2cF9dL4hG6sPaUeIoKxNvBtYq8";
     let hash = world.sealed_secret(successor);
-    world.memory.put("Client", "service", json!({ "grant_types": ["basic"], "secret": hash }));
-    assert!(matches!(world.server.callers.identify(&world.env(), Some(&header)).await, Err(CallerError::Basic(_))));
-    assert!(world.server.callers.identify(&world.env(), Some(&basic("service", successor))).await.is_ok());
+    world.memory.put_resource("Client", "service", json!({ "grant_types": ["basic"], "secret": hash }));
+    assert!(matches!(
+        world.server.callers.authenticate_without_address(&world.env(), Some(&header)).await,
+        Err(CallerAuthenticationError::Basic(_))
+    ));
+    assert!(
+        world
+            .server
+            .callers
+            .authenticate_without_address(&world.env(), Some(&basic("service", successor)))
+            .await
+            .is_ok()
+    );
 }
 
 #[tokio::test]
@@ -207,8 +231,8 @@ async fn an_allow_policy_does_not_open_the_registration() {
 async fn a_stranger_is_worth_reading_only_when_a_policy_is_open_to_everyone() {
     let world = with_service().await;
     let anonymous = async || {
-        let caller = world.server.callers.identify(&world.env(), None).await.unwrap();
-        admits_anonymous(&world.server.directory, &caller).await.unwrap()
+        let caller = world.server.callers.authenticate_without_address(&world.env(), None).await.unwrap();
+        may_admit_anonymous(&world.server.directory, &caller).await.unwrap()
     };
     assert!(!anonymous().await);
     world.memory.put_policy("all", allow("service"));

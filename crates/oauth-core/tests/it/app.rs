@@ -1,11 +1,13 @@
 //! An app that a person lets in, up to the code: what the token endpoint begins with.
 
-use oauth_core::authorization::{Authorization, LaunchContext};
 use oauth_core::client::GrantType;
+use oauth_core::end_user::EndUser;
+use oauth_core::granted_authorization::{GrantedAuthorization, LaunchContext};
 use oauth_core::jose::sha256;
-use oauth_core::person::Person;
-use oauth_core::ports::{AuthorizationCodeStore as _, GrantDecision, GrantStore as _, IssuedCode, MemberGrant};
-use oauth_core::token::{TokenError, TokenResponse};
+use oauth_core::ports::{
+    AuthorizationCodeRecord, AuthorizationCodeStore as _, ConsentGrant, ConsentGrantDecision, ConsentGrantStore as _,
+};
+use oauth_core::token_endpoint::{TokenError, TokenResponse};
 use serde_json::{Value, json};
 
 use crate::world::{BASE, NOW_S, World};
@@ -38,19 +40,19 @@ pub(crate) fn ada() -> Value {
 /// A deployment with the public app `app` and the member `ada`.
 pub(crate) async fn with_app() -> World {
     let world = World::new().await;
-    world.memory.put("Client", "app", public_app());
-    world.memory.put("User", "ada", ada());
+    world.memory.put_resource("Client", "app", public_app());
+    world.memory.put_resource("User", "ada", ada());
     world
 }
 
 /// What ada authorized, at the moment of `world`.
-pub(crate) fn authorization(world: &World) -> Authorization {
-    let stored = world.memory.get("User", "ada").unwrap();
-    Authorization {
+pub(crate) fn authorization(world: &World) -> GrantedAuthorization {
+    let stored = world.memory.get_resource("User", "ada").unwrap();
+    GrantedAuthorization {
         grant: GrantType::AuthorizationCode,
         client_id: "app".to_owned(),
         user_id: "ada".to_owned(),
-        credential: Person::read("ada", &stored, BASE).credential,
+        credential: EndUser::from_stored("ada", &stored, BASE).credential,
         redirect_uri: Some(CALLBACK.to_owned()),
         code_challenge: Some(CHALLENGE.to_owned()),
         scope: SCOPE.to_owned(),
@@ -67,9 +69,9 @@ pub(crate) fn authorization(world: &World) -> Authorization {
 }
 
 /// Issues a code for `authorization` under the grant `g-1`, as the authorization endpoint does.
-pub(crate) async fn issue(world: &World, authorization: &Authorization) -> String {
-    let text = format!("code-{}", world.env().identifier());
-    let grant = MemberGrant {
+pub(crate) async fn issue(world: &World, authorization: &GrantedAuthorization) -> String {
+    let text = format!("code-{}", world.env().random_identifier());
+    let grant = ConsentGrant {
         id: "g-1".to_owned(),
         user_id: authorization.user_id.clone(),
         client_id: authorization.client_id.clone(),
@@ -80,17 +82,17 @@ pub(crate) async fn issue(world: &World, authorization: &Authorization) -> Strin
         created_s: world.now_s,
         used_s: None,
     };
-    let code = IssuedCode {
+    let code = AuthorizationCodeRecord {
         hash: sha256(text.as_bytes()),
         client_id: authorization.client_id.clone(),
-        family_id: world.env().identifier(),
+        family_id: world.env().random_identifier(),
         grant_id: "g-1".to_owned(),
         authorization: authorization.to_stored().unwrap(),
         expires_s: world.now_s + 60,
     };
-    let held = world.memory.grants_of(&grant.user_id).await.unwrap();
+    let held = world.memory.active_grants_of_user(&grant.user_id).await.unwrap();
     let held = held.into_iter().find(|held| held.id == grant.id && held.patient_id == grant.patient_id);
-    world.memory.issue_code(code, Some(GrantDecision { grant, replaces: held }), None).await.unwrap();
+    world.memory.issue_code(code, Some(ConsentGrantDecision { grant, replaces: held }), None).await.unwrap();
     text
 }
 
@@ -130,7 +132,7 @@ pub(crate) async fn refresh(world: &World, token: &str) -> Result<TokenResponse,
 
 /// Everything token requests store, as far as a test can count it.
 pub(crate) fn rows(world: &World) -> (usize, usize, usize, usize) {
-    let members = world.memory.rows();
+    let members = world.memory.lock_rows();
     let used = members.codes.values().filter(|row| row.used).count();
     let rotated = members.refresh_tokens.values().filter(|row| row.used_s.is_some()).count();
     (members.families.len(), members.refresh_tokens.len(), used, rotated)

@@ -1,14 +1,14 @@
 //! Specification, Client assertion JWT: sentence by sentence.
 
 use jsonwebtoken::Algorithm;
-use oauth_core::jose::base64url;
+use oauth_core::jose::encode_base64url;
 use serde_json::{Value, json};
 
 use crate::world::{JWT_BEARER, NOW_S, NOW_US, Partner, TOKEN_URL, World, assertion_form, claims, with_partner};
 
 async fn refused(world: &World, assertion: &str) -> String {
     let error = world.assert(assertion).await.unwrap_err();
-    assert_eq!(error.code(), "invalid_client", "{error}");
+    assert_eq!(error.error_code(), "invalid_client", "{error}");
     error.to_string()
 }
 
@@ -63,8 +63,8 @@ async fn alg_is_rs384_or_es384() {
     }
     let none = format!(
         "{}.{}.",
-        base64url(br#"{"alg":"none","kid":"ec-1"}"#),
-        base64url(claims("alg").to_string().as_bytes())
+        encode_base64url(br#"{"alg":"none","kid":"ec-1"}"#),
+        encode_base64url(claims("alg").to_string().as_bytes())
     );
     assert!(refused(&world, &none).await.contains("alg is none"));
     world.assert(&partner.assertion("alg")).await.unwrap();
@@ -84,14 +84,14 @@ async fn kid_must_match_one_key_in_the_clients_jwks() {
     // Two keys of one type under one kid are refused.
     let mut client = partner.client();
     client["jwks"] = json!([partner.ec_jwk, Partner::with_ec_seed(9).ec_jwk]);
-    world.memory.put("Client", "partner", client);
+    world.memory.put_resource("Client", "partner", client);
     assert!(refused(&world, &partner.assertion("ambiguous")).await.contains("several registered keys"));
     // The same kid on keys of different types is not ambiguous.
     let mut rsa = partner.rsa_jwk.clone();
     rsa["kid"] = json!("ec-1");
     let mut client = partner.client();
     client["jwks"] = json!([partner.ec_jwk, rsa]);
-    world.memory.put("Client", "partner", client);
+    world.memory.put_resource("Client", "partner", client);
     world.assert(&partner.assertion("kid")).await.unwrap();
 }
 
@@ -115,11 +115,11 @@ async fn jku_when_present_must_equal_the_clients_jwks_uri() {
     let mut client = partner.client();
     client.as_object_mut().unwrap().remove("jwks");
     client["jwks_uri"] = json!("https://partner.example/jwks/");
-    world.memory.put("Client", "partner", client.clone());
+    world.memory.put_resource("Client", "partner", client.clone());
     assert!(refused(&world, &assertion).await.contains("jku differs"));
     assert_eq!(world.host.asked(), 0, "a jku is never fetched on the assertion's word");
     client["jwks_uri"] = json!("https://partner.example/jwks");
-    world.memory.put("Client", "partner", client);
+    world.memory.put_resource("Client", "partner", client);
     world.host.serve(std::slice::from_ref(&partner.ec_jwk), None);
     world.assert(&assertion).await.unwrap();
 }
@@ -140,7 +140,7 @@ async fn iss_and_sub_are_the_client_id() {
     let assertion = partner.assertion("id");
     let mut form = assertion_form(&assertion);
     form.push(("client_id", "other"));
-    assert_eq!(world.token(&form).await.unwrap_err().code(), "invalid_client");
+    assert_eq!(world.token(&form).await.unwrap_err().error_code(), "invalid_client");
     form.pop();
     form.push(("client_id", "partner"));
     world.token(&form).await.unwrap();
@@ -252,7 +252,7 @@ async fn a_refused_scope_cannot_burn_a_good_nonce() {
     let assertion = partner.assertion("scope");
     let mut form = assertion_form(&assertion);
     form[1] = ("scope", "system/Patient.d");
-    assert_eq!(world.token(&form).await.unwrap_err().code(), "invalid_scope");
+    assert_eq!(world.token(&form).await.unwrap_err().error_code(), "invalid_scope");
     world.assert(&assertion).await.unwrap();
 }
 
@@ -261,16 +261,16 @@ async fn unknown_inactive_and_unregistered_clients_are_refused() {
     let (world, partner) = with_partner().await;
     let mut inactive = partner.client();
     inactive["active"] = json!(false);
-    world.memory.put("Client", "partner", inactive);
+    world.memory.put_resource("Client", "partner", inactive);
     assert!(refused(&world, &partner.assertion("a")).await.contains("no active client"));
-    world.memory.delete("Client", "partner", NOW_US);
+    world.memory.delete_resource("Client", "partner", NOW_US);
     assert!(refused(&world, &partner.assertion("a")).await.contains("no active client"));
     let mut elsewhere = partner.client();
     elsewhere["grant_types"] = json!(["code"]);
-    world.memory.put("Client", "partner", elsewhere);
+    world.memory.put_resource("Client", "partner", elsewhere);
     let error = world.assert(&partner.assertion("a")).await.unwrap_err();
-    assert_eq!(error.code(), "unauthorized_client");
-    world.memory.put("Client", "partner", partner.client());
+    assert_eq!(error.error_code(), "unauthorized_client");
+    world.memory.put_resource("Client", "partner", partner.client());
     world.assert(&partner.assertion("a")).await.unwrap();
 }
 
@@ -281,7 +281,7 @@ async fn a_change_on_another_node_counts_for_the_next_request() {
     world.assert(&partner.assertion("1")).await.unwrap();
     other.assert(&partner.assertion("2")).await.unwrap();
     let successor = Partner::with_ec_seed(9);
-    world.memory.put("Client", "partner", successor.client());
+    world.memory.put_resource("Client", "partner", successor.client());
     for (node, jti) in [(&world, "3"), (&other, "3b")] {
         assert!(refused(node, &partner.assertion(jti)).await.contains("signature does not verify"));
     }
@@ -295,14 +295,14 @@ async fn an_assertion_is_refused_where_the_grant_lists_other_types_of_assertion(
     for (number, types) in [json!([]), json!(["urn:other"]), json!("text")].into_iter().enumerate() {
         let mut client = partner.client();
         client["auth"]["client_credentials"]["client_assertion_types"] = types.clone();
-        world.memory.put("Client", "partner", client);
+        world.memory.put_resource("Client", "partner", client);
         let error = world.assert(&partner.assertion(&format!("other {number}"))).await.unwrap_err();
-        assert_eq!(error.code(), "invalid_client", "{types}");
+        assert_eq!(error.error_code(), "invalid_client", "{types}");
         assert!(error.to_string().contains("not registered for client_assertion_type"), "{types}: {error}");
     }
     let mut client = partner.client();
     client["auth"]["client_credentials"].as_object_mut().unwrap().remove("client_assertion_types");
-    world.memory.put("Client", "partner", client);
+    world.memory.put_resource("Client", "partner", client);
     world.assert(&partner.assertion("absent")).await.unwrap();
 }
 
@@ -312,7 +312,7 @@ async fn the_types_of_assertion_are_those_of_the_grant_that_is_used() {
     let mut client = partner.client();
     client["auth"]["client_credentials"]["client_assertion_types"] = json!([]);
     client["auth"]["authorization_code"] = json!({"client_assertion_types": [JWT_BEARER]});
-    world.memory.put("Client", "partner", client);
+    world.memory.put_resource("Client", "partner", client);
     let error = world.assert(&partner.assertion("other grant")).await.unwrap_err();
     assert!(error.to_string().contains("not registered for client_assertion_type"), "{error}");
 }
@@ -323,15 +323,15 @@ async fn a_token_longer_than_what_is_accepted_is_not_issued() {
     let mut client = partner.client();
     let scopes: Vec<_> = (0..200).map(|number| format!("scope-{number:040}")).collect();
     client["scope"] = json!(scopes);
-    world.memory.put("Client", "partner", client.clone());
+    world.memory.put_resource("Client", "partner", client.clone());
     let ask = async |assertion: String| {
         let form = assertion_form(&assertion).into_iter().filter(|(name, _)| *name != "scope").collect::<Vec<_>>();
         world.token(&form).await
     };
     let error = ask(partner.assertion("long")).await.unwrap_err();
-    assert_eq!(error.code(), "invalid_scope");
+    assert_eq!(error.error_code(), "invalid_scope");
     assert!(error.to_string().contains("at most 8192 are accepted"), "{error}");
     client["scope"] = json!(scopes[..100]);
-    world.memory.put("Client", "partner", client);
+    world.memory.put_resource("Client", "partner", client);
     assert!(ask(partner.assertion("short")).await.unwrap().access_token.len() <= 8192);
 }

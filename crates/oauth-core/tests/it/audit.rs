@@ -1,10 +1,10 @@
 //! What an auditor is told, and what nobody is.
 
-use oauth_core::authorize::{ConsentDecision, UserAgent};
-use oauth_core::form::FormFields;
-use oauth_core::launch::EhrLaunch;
+use oauth_core::authorization_endpoint::{ConsentDecision, UserAgentContext};
+use oauth_core::form_fields::FormFields;
+use oauth_core::launch::EhrLaunchRequester;
 use oauth_core::ports::{AuditAction, AuditRecord};
-use oauth_core::token::TokenRequest;
+use oauth_core::token_endpoint::TokenRequest;
 use serde_json::json;
 
 use crate::app::{VERIFIER, but, refresh};
@@ -13,7 +13,7 @@ use crate::world::{GENERATED, World, basic};
 
 /// What was recorded since the last look.
 fn news(world: &World) -> Vec<AuditRecord> {
-    std::mem::take(&mut world.memory.rows().audit)
+    std::mem::take(&mut world.memory.lock_rows().audit)
 }
 
 fn one(world: &World) -> AuditRecord {
@@ -65,9 +65,9 @@ async fn a_visit_is_on_record_from_sign_in_to_sign_out_without_its_secrets() {
     let renewed = one(&world);
     assert_eq!((renewed.user_id.as_deref(), renewed.grant_id.as_ref()), (Some("ada"), Some(&grant)));
 
-    let browser = UserAgent { session: Some(&cookie), address: Some("192.0.2.7") };
+    let browser = UserAgentContext { session: Some(&cookie), address: Some("192.0.2.7") };
     for _ in 0..2 {
-        world.server.sessions.end(&world.env(), browser).await.unwrap();
+        world.server.sessions.end_browser_session(&world.env(), browser).await.unwrap();
     }
     let signed_out = one(&world);
     assert_eq!((signed_out.action, signed_out.user_id.as_deref()), (AuditAction::SignOut, Some("ada")));
@@ -94,7 +94,7 @@ async fn a_code_that_a_grant_gave_without_a_page_is_on_record_as_that() {
 
     let mut own = app();
     own["first_party"] = json!(true);
-    world.memory.put("Client", "app", own);
+    world.memory.put_resource("Client", "app", own);
     leave(world.begin(&[("prompt", "consent")], Some(&cookie)).await);
     assert_eq!(one(&world).action, AuditAction::Authorization);
 }
@@ -122,7 +122,7 @@ async fn a_refused_authorization_says_whose_app_it_was_and_who_was_signed_in() {
     let silent = one(&world);
     assert_eq!(silent.user_id.as_deref(), Some("ada"));
     assert!(silent.refused.as_deref().unwrap().starts_with("consent_required: "));
-    assert!(silent.is_anybodys());
+    assert!(silent.is_refusal_anyone_can_cause());
 
     page_fault(world.resume("garbage", None).await);
     let garbage = one(&world);
@@ -139,7 +139,7 @@ async fn a_denial_is_one_record_and_the_persons_own() {
     let denied = one(&world);
     assert_eq!((denied.action, denied.refused.as_deref()), (AuditAction::Consent, Some("denied")));
     assert_eq!(denied.user_id.as_deref(), Some("ada"));
-    assert!(!denied.is_anybodys(), "what a person said is not summed up");
+    assert!(!denied.is_refusal_anyone_can_cause(), "what a person said is not summed up");
 }
 
 /// An `Authorization` header, a form, and the reason on record.
@@ -152,7 +152,7 @@ async fn what_strangers_send_is_in_no_reason() {
     confidential["secret"] = json!(world.sealed_secret(GENERATED));
     confidential["grant_types"] = json!(["code", "password"]);
     confidential["auth"]["password"] = json!({"token_format": "jwt"});
-    world.memory.put("Client", "sealed", confidential);
+    world.memory.put_resource("Client", "sealed", confidential);
     let secret = basic("sealed", GENERATED);
     let cases: [Case<'_>; 6] = [
         (None, but(&redemption("x"), "client_id", "invented"), "invalid_client: there is no such client"),
@@ -188,7 +188,7 @@ async fn what_strangers_send_is_in_no_reason() {
         let records = news(&world);
         let refused = records.iter().find(|record| record.action == AuditAction::Token).unwrap();
         assert_eq!(refused.refused.as_deref(), Some(reason));
-        assert!(records.iter().all(AuditRecord::is_anybodys));
+        assert!(records.iter().all(AuditRecord::is_refusal_anyone_can_cause));
         let told = format!("{records:?}");
         assert!(!["the-", "guess", PASSWORD, GENERATED].iter().any(|sent| told.contains(sent)), "{told}");
     }
@@ -204,7 +204,7 @@ async fn what_strangers_send_is_in_no_reason() {
 #[tokio::test]
 async fn a_launch_is_on_record_and_its_use_names_it() {
     let world = clinic().await;
-    let ehr = EhrLaunch { id: Some("ehr"), address: Some("192.0.2.1") };
+    let ehr = EhrLaunchRequester { id: Some("ehr"), address: Some("192.0.2.1") };
     let params = json!({
         "client": "app", "user": "ada", "iss": "https://payer.example/fhir", "ctx": {"patient": "p-ada"},
     });
@@ -238,7 +238,7 @@ async fn whoever_takes_tokens_back_is_on_record() {
     let root = basic("root", "bootstrap");
     let form = FormFields::new([("token".to_owned(), tokens.refresh_token.unwrap())]).unwrap();
     let request = TokenRequest { authorization: Some(&root), form: &form, address: Some("192.0.2.3") };
-    world.server.introspection.revoke(&world.env(), &request).await.unwrap();
+    world.server.introspection.revoke_token(&world.env(), &request).await.unwrap();
     let revoked = one(&world);
     assert_eq!((revoked.action, revoked.asked_by.as_deref()), (AuditAction::Revocation, Some("root")));
     assert_eq!((revoked.user_id.as_deref(), revoked.grant_id), (Some("ada"), grant));
@@ -291,9 +291,9 @@ async fn a_family_that_ends_at_its_refresh_is_on_record_once() {
     let cookie = world.cookie_of("ada").await;
     let token = world.token(&redemption(&let_in(&world, &cookie).await)).await.unwrap().refresh_token.unwrap();
     let grant = news(&world).pop().unwrap().grant_id;
-    let mut other = world.memory.get("User", "ada").unwrap().resource;
+    let mut other = world.memory.get_resource("User", "ada").unwrap().resource;
     other["fhirUser"] = json!({"reference": "Patient/somebody-else"});
-    world.memory.put("User", "ada", other);
+    world.memory.put_resource("User", "ada", other);
     for expected in [vec![AuditAction::Revocation, AuditAction::Token], vec![AuditAction::Token]] {
         refresh(&world, &token).await.unwrap_err();
         let records = news(&world);

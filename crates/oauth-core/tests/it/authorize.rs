@@ -1,8 +1,11 @@
 //! An app asks: the check of the request in its order, signing in on the way, and the code.
 
-use oauth_core::authorize::limits::{LAUNCH_MAX_BYTES, LOGIN_HINT_MAX_BYTES, NONCE_MAX_BYTES, STATE_MAX_BYTES};
-use oauth_core::authorize::{
-    AuthorizationError, AuthorizeError, ConsentDecision, NextPage, PageError, PatientPage, PatientQuery, UserAgent,
+use oauth_core::authorization_endpoint::limits::{
+    LAUNCH_MAX_BYTES, LOGIN_HINT_MAX_BYTES, NONCE_MAX_BYTES, STATE_MAX_BYTES,
+};
+use oauth_core::authorization_endpoint::{
+    AuthorizationPageError, AuthorizationRedirectError, AuthorizationRequestError, ConsentDecision, NextPageOrRedirect,
+    PatientSearchQuery, PatientSelectionPage, UserAgentContext,
 };
 use oauth_core::ports::PatientSummary;
 use serde_json::json;
@@ -16,16 +19,16 @@ use crate::world::{BASE, NOW_S};
 #[tokio::test]
 async fn a_request_that_is_not_surely_the_apps_is_never_redirected() {
     let world = clinic().await;
-    world.memory.put("Client", "asleep", json!({"active": false, "auth": app()["auth"]}));
+    world.memory.put_resource("Client", "asleep", json!({"active": false, "auth": app()["auth"]}));
     for (changes, fault) in [
-        (vec![("client_id", "")], PageError::UnknownApp),
-        (vec![("client_id", "nobody")], PageError::UnknownApp),
-        (vec![("client_id", "asleep")], PageError::InactiveApp),
-        (vec![("redirect_uri", "")], PageError::RedirectUri),
-        (vec![("redirect_uri", "https://app.example/callback/")], PageError::RedirectUri),
-        (vec![("redirect_uri", "https://APP.example/callback")], PageError::RedirectUri),
-        (vec![("redirect_uri", "https://app.example/callback#x")], PageError::RedirectUri),
-        (vec![("redirect_uri", "https://evil.example/callback")], PageError::RedirectUri),
+        (vec![("client_id", "")], AuthorizationPageError::UnknownApp),
+        (vec![("client_id", "nobody")], AuthorizationPageError::UnknownApp),
+        (vec![("client_id", "asleep")], AuthorizationPageError::InactiveApp),
+        (vec![("redirect_uri", "")], AuthorizationPageError::RedirectUri),
+        (vec![("redirect_uri", "https://app.example/callback/")], AuthorizationPageError::RedirectUri),
+        (vec![("redirect_uri", "https://APP.example/callback")], AuthorizationPageError::RedirectUri),
+        (vec![("redirect_uri", "https://app.example/callback#x")], AuthorizationPageError::RedirectUri),
+        (vec![("redirect_uri", "https://evil.example/callback")], AuthorizationPageError::RedirectUri),
     ] {
         assert_eq!(page_fault(world.begin(&changes, None).await), fault, "{changes:?}");
     }
@@ -58,7 +61,7 @@ async fn of_many_faults_the_first_of_the_table_is_told() {
     let world = clinic().await;
     let mut unlisted = app();
     unlisted["grant_types"] = json!(["client_credentials"]);
-    world.memory.put("Client", "unlisted", unlisted);
+    world.memory.put_resource("Client", "unlisted", unlisted);
     for (index, (name, _, error, words)) in TABLE.iter().enumerate() {
         let pairs = with_faults(&TABLE[index..]);
         let (told, cause) = refusal(world.begin_with(pairs, None).await);
@@ -67,11 +70,11 @@ async fn of_many_faults_the_first_of_the_table_is_told() {
     }
     // Before the target is trusted nothing is told to anybody but the person.
     for (name, value, fault) in [
-        ("client_id", "nobody", PageError::UnknownApp),
-        ("client_id", "asleep", PageError::InactiveApp),
-        ("redirect_uri", "https://evil.example/", PageError::RedirectUri),
+        ("client_id", "nobody", AuthorizationPageError::UnknownApp),
+        ("client_id", "asleep", AuthorizationPageError::InactiveApp),
+        ("redirect_uri", "https://evil.example/", AuthorizationPageError::RedirectUri),
     ] {
-        world.memory.put("Client", "asleep", json!({"active": false, "auth": app()["auth"]}));
+        world.memory.put_resource("Client", "asleep", json!({"active": false, "auth": app()["auth"]}));
         let mut pairs = with_faults(&TABLE);
         pairs.retain(|(held, _)| held != name);
         pairs.push((name.to_owned(), value.to_owned()));
@@ -110,8 +113,8 @@ async fn a_redirect_address_that_was_never_checked_is_none() {
     let script = "javascript:alert(1)";
     let mut client = app();
     client["auth"]["authorization_code"]["redirect_uri"] = json!(script);
-    world.memory.put("Client", "app", client);
-    assert_eq!(page_fault(world.begin(&[("redirect_uri", script)], None).await), PageError::RedirectUri);
+    world.memory.put_resource("Client", "app", client);
+    assert_eq!(page_fault(world.begin(&[("redirect_uri", script)], None).await), AuthorizationPageError::RedirectUri);
 }
 
 #[tokio::test]
@@ -198,8 +201,11 @@ async fn what_is_longer_than_its_limit_is_refused_or_left_out() {
         let world = &world;
         async move { refusal(world.begin(&[("scope", "launch openid"), ("launch", &text(bytes))], None).await).1 }
     };
-    assert!(matches!(launch(LAUNCH_MAX_BYTES).await, AuthorizationError::Launch(_)), "it is read, and none of ours");
-    assert!(matches!(launch(LAUNCH_MAX_BYTES + 1).await, AuthorizationError::Malformed("launch")));
+    assert!(
+        matches!(launch(LAUNCH_MAX_BYTES).await, AuthorizationRedirectError::Launch(_)),
+        "it is read, and none of ours"
+    );
+    assert!(matches!(launch(LAUNCH_MAX_BYTES + 1).await, AuthorizationRedirectError::Malformed("launch")));
     let hint = |bytes| {
         let world = &world;
         async move { sign_in_page(world.begin(&[("login_hint", &text(bytes))], None).await).login_hint }
@@ -226,20 +232,20 @@ async fn a_client_without_the_grant_is_told_so() {
     let world = clinic().await;
     let mut client = app();
     client["grant_types"] = json!(["client_credentials"]);
-    world.memory.put("Client", "app", client);
+    world.memory.put_resource("Client", "app", client);
     assert_eq!(refusal(world.begin(&[], None).await).0, "unauthorized_client");
 }
 
 #[tokio::test]
 async fn a_refusal_carries_the_state_and_the_issuer() {
     let world = clinic().await;
-    let Err(AuthorizeError::Redirect { departure, .. }) = world.begin(&[("scope", "")], None).await else {
+    let Err(AuthorizationRequestError::Redirect { departure, .. }) = world.begin(&[("scope", "")], None).await else {
         panic!("the app should be refused");
     };
     assert_eq!(parameter(&departure.location, "state").as_deref(), Some("st&te"));
     assert_eq!(parameter(&departure.location, "iss").as_deref(), Some(BASE));
     assert!(parameter(&departure.location, "error_description").is_some());
-    let Err(AuthorizeError::Redirect { departure, .. }) = world.begin(&[("state", "")], None).await else {
+    let Err(AuthorizationRequestError::Redirect { departure, .. }) = world.begin(&[("state", "")], None).await else {
         panic!("the app should be refused");
     };
     assert_eq!(parameter(&departure.location, "state"), None);
@@ -253,7 +259,7 @@ async fn a_confidential_app_may_leave_the_challenge_out_unless_it_is_registered_
         let mut client = app();
         client["auth"]["authorization_code"]["pkce"] = json!(pkce);
         client["auth"]["authorization_code"]["secret_required"] = json!(secret_required);
-        world.memory.put("Client", "app", client);
+        world.memory.put_resource("Client", "app", client);
         let step = world.begin(&without, None).await;
         if is_needed {
             assert_eq!(refusal(step).0, "invalid_request");
@@ -285,7 +291,7 @@ async fn a_member_signs_in_allows_and_the_app_gets_a_code() {
         "context": {"patient": "p-ada", "need_patient_banner": true},
     });
     assert_eq!(stored, expected);
-    let members = world.memory.rows();
+    let members = world.memory.lock_rows();
     assert_eq!(members.grants[0].granted, crate::people::SCOPE);
     assert_eq!(members.codes.values().next().unwrap().code.expires_s, NOW_S + 60);
 }
@@ -303,9 +309,9 @@ async fn a_denial_is_told_to_the_app_and_gives_it_nothing() {
     let page = consent(world.begin(&[], Some(&cookie)).await);
     let (error, _) = refusal(world.decide(&page.transaction, ConsentDecision::Deny, &cookie).await);
     assert_eq!((error.as_str(), world.codes()), ("access_denied", 0));
-    let grants = std::mem::take(&mut world.memory.rows().grants);
-    assert!(grants.iter().all(|grant| !grant.gives_something() && !grant.refused.is_empty()), "{grants:?}");
-    let audit = world.memory.rows().audit.clone();
+    let grants = std::mem::take(&mut world.memory.lock_rows().grants);
+    assert!(grants.iter().all(|grant| !grant.grants_anything() && !grant.refused.is_empty()), "{grants:?}");
+    let audit = world.memory.lock_rows().audit.clone();
     assert!(audit.iter().any(|record| record.refused.as_deref() == Some("denied")));
 }
 
@@ -361,9 +367,9 @@ async fn a_session_ends_with_its_time_its_user_and_its_password() {
     sign_in_page(world.begin(&[], Some(&cookie)).await);
     let cookie = world.cookie_of("ada").await;
     consent(world.begin(&[], Some(&cookie)).await);
-    let mut resource = world.memory.get("User", "ada").unwrap().resource;
+    let mut resource = world.memory.get_resource("User", "ada").unwrap().resource;
     resource["active"] = json!(false);
-    world.memory.put("User", "ada", resource);
+    world.memory.put_resource("User", "ada", resource);
     sign_in_page(world.begin(&[], Some(&cookie)).await);
 }
 
@@ -374,13 +380,13 @@ async fn a_request_that_waits_is_judged_by_the_registration_of_the_moment() {
     let page = consent(world.begin(&[], Some(&cookie)).await);
     let mut client = app();
     client["active"] = json!(false);
-    world.memory.put("Client", "app", client);
+    world.memory.put_resource("Client", "app", client);
     let allow = ConsentDecision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
     let step = world.decide(&page.transaction, allow.clone(), &cookie).await;
-    assert_eq!((page_fault(step), world.codes()), (PageError::InactiveApp, 0));
+    assert_eq!((page_fault(step), world.codes()), (AuthorizationPageError::InactiveApp, 0));
     let mut client = app();
     client["scope"] = json!(["openid", "patient/Patient.rs"]);
-    world.memory.put("Client", "app", client);
+    world.memory.put_resource("Client", "app", client);
     let departure = leave(world.decide(&page.transaction, allow, &cookie).await);
     assert_eq!(world.authorization(&departure)["scope"], "launch/patient openid");
 }
@@ -389,18 +395,18 @@ async fn a_request_that_waits_is_judged_by_the_registration_of_the_moment() {
 async fn a_transaction_is_good_for_a_quarter_of_an_hour_and_for_nobody_who_changed_it() {
     let mut world = clinic().await;
     let page = sign_in_page(world.begin(&[], None).await);
-    assert_eq!(page_fault(world.resume("AAAA", None).await), PageError::Transaction);
-    assert_eq!(page_fault(world.resume("", None).await), PageError::Transaction);
+    assert_eq!(page_fault(world.resume("AAAA", None).await), AuthorizationPageError::Transaction);
+    assert_eq!(page_fault(world.resume("", None).await), AuthorizationPageError::Transaction);
     world.now_s += 899;
     sign_in_page(world.resume(&page.transaction, None).await);
     world.now_s += 1;
-    assert_eq!(page_fault(world.resume(&page.transaction, None).await), PageError::TransactionExpired);
+    assert_eq!(page_fault(world.resume(&page.transaction, None).await), AuthorizationPageError::TransactionExpired);
 }
 
 /// The Person `c`, which links these patients.
 fn related(world: &crate::world::World, patients: &[&str]) {
     let links = patients.iter().map(|id| json!({"target": {"reference": format!("Patient/{id}")}}));
-    world.memory.put("Person", "c", json!({"link": links.collect::<Vec<_>>()}));
+    world.memory.put_resource("Person", "c", json!({"link": links.collect::<Vec<_>>()}));
 }
 
 #[tokio::test]
@@ -413,7 +419,7 @@ async fn whoever_acts_for_several_chooses_one_of_them() {
     let names: Vec<_> = page.candidates.iter().map(|patient| patient.id.as_str()).collect();
     assert_eq!((names, page.search), (vec!["p-ada", "p-bob"], None));
     for stranger in ["p-eve", "p-gone", ""] {
-        assert_eq!(page_fault(world.pick(&page.transaction, stranger, &cookie).await), PageError::Patient);
+        assert_eq!(page_fault(world.pick(&page.transaction, stranger, &cookie).await), AuthorizationPageError::Patient);
     }
     let asked = consent(world.pick(&page.transaction, "p-bob", &cookie).await);
     assert_eq!(asked.patient.as_ref().unwrap().id, "p-bob");
@@ -448,7 +454,7 @@ async fn staff_pages_through_all_patients_that_a_text_finds() {
     for number in 0..45 {
         let (id, name) = (format!("s-{number:02}"), "Sam Smith".to_owned());
         let patient = PatientSummary { id, name, ..PatientSummary::default() };
-        world.memory.rows().patients.push(patient);
+        world.memory.lock_rows().patients.push(patient);
     }
     let matcho = json!({"request-method": "get", "params": {"resource/id": "#^s-"}});
     world
@@ -459,9 +465,9 @@ async fn staff_pages_through_all_patients_that_a_text_finds() {
     for (asked, shown, first, last) in
         [(0, 1, "s-00", "s-19"), (1, 1, "s-00", "s-19"), (2, 2, "s-20", "s-39"), (99, 3, "s-40", "s-44")]
     {
-        let browser = UserAgent { session: Some(&cookie), address: None };
-        let search = Some(PatientQuery { text: "smith", page: asked });
-        let found = world.server.authorize.find(&world.env(), &page.transaction, search, browser).await;
+        let browser = UserAgentContext { session: Some(&cookie), address: None };
+        let search = Some(PatientSearchQuery { text: "smith", page: asked });
+        let found = world.server.authorize.search_patients(&world.env(), &page.transaction, search, browser).await;
         let found = patient_page(found);
         let search = found.search.unwrap();
         assert_eq!((search.total, search.is_cut, search.page, search.pages), (45, false, shown, 3));
@@ -482,15 +488,15 @@ async fn staff_finds_the_patients_a_policy_lets_them_read() {
     );
     let cookie = world.cookie_of("nurse").await;
     let page = patient_page(world.begin(&[], Some(&cookie)).await);
-    let text = |page: &PatientPage| page.search.as_ref().map(|search| (search.text.clone(), search.total));
+    let text = |page: &PatientSelectionPage| page.search.as_ref().map(|search| (search.text.clone(), search.total));
     assert_eq!((page.candidates.len(), text(&page)), (0, Some((String::new(), 0))));
-    let browser = UserAgent { session: Some(&cookie), address: None };
-    let search = Some(PatientQuery { text: "love", page: 1 });
-    let found = world.server.authorize.find(&world.env(), &page.transaction, search, browser).await;
+    let browser = UserAgentContext { session: Some(&cookie), address: None };
+    let search = Some(PatientSearchQuery { text: "love", page: 1 });
+    let found = world.server.authorize.search_patients(&world.env(), &page.transaction, search, browser).await;
     let found = patient_page(found);
     let ids: Vec<_> = found.candidates.iter().map(|patient| patient.id.as_str()).collect();
     assert_eq!((ids, text(&found)), (vec!["p-ada"], Some(("love".to_owned(), 1))));
-    assert_eq!(page_fault(world.pick(&page.transaction, "p-bob", &cookie).await), PageError::Patient);
+    assert_eq!(page_fault(world.pick(&page.transaction, "p-bob", &cookie).await), AuthorizationPageError::Patient);
     let asked = consent(world.pick(&page.transaction, "p-ada", &cookie).await);
     assert_eq!(asked.patient.unwrap().id, "p-ada");
 }
@@ -512,13 +518,13 @@ async fn an_app_of_the_payer_itself_is_let_in_without_a_page() {
     let world = clinic().await;
     let mut client = app();
     client["first_party"] = json!(true);
-    world.memory.put("Client", "app", client);
+    world.memory.put_resource("Client", "app", client);
     let cookie = world.cookie_of("ada").await;
-    let Ok(NextPage::Leave(departure)) = world.begin(&[("prompt", "none")], Some(&cookie)).await else {
+    let Ok(NextPageOrRedirect::Leave(departure)) = world.begin(&[("prompt", "none")], Some(&cookie)).await else {
         panic!("nobody is asked");
     };
     assert_eq!(world.authorization(&departure)["scope"], crate::people::SCOPE);
-    assert_eq!(world.memory.rows().grants.len(), 1);
+    assert_eq!(world.memory.lock_rows().grants.len(), 1);
 }
 
 /// Gives `app` an implicit grant with an address of its own.
@@ -526,7 +532,7 @@ fn with_implicit(world: &crate::world::World) {
     let mut client = app();
     client["grant_types"] = json!(["code", "implicit"]);
     client["auth"]["implicit"] = json!({"redirect_uri": IMPLICIT, "token_format": "jwt"});
-    world.memory.put("Client", "app", client);
+    world.memory.put_resource("Client", "app", client);
 }
 
 const IMPLICIT: &str = "https://app.example/implicit";
@@ -554,7 +560,7 @@ async fn a_token_goes_into_the_fragment_of_a_client_that_is_registered_for_it() 
     assert_eq!((told("code"), told("refresh_token"), told("id_token")), (None, None, None));
     let claims = world.claims(&told("access_token").unwrap());
     assert_eq!((&claims["sub"], &claims["context"]["patient"]), (&json!("ada"), &json!("p-ada")));
-    let members = world.memory.rows();
+    let members = world.memory.lock_rows();
     let family = &members.families[claims["sid"].as_str().unwrap()].family;
     assert_eq!(family.grant_id.as_ref(), Some(&members.grants[0].id));
     assert!(members.codes.values().all(|row| row.code.expires_s <= NOW_S), "the code is nobody's");
@@ -566,22 +572,23 @@ async fn a_refusal_of_a_token_goes_into_the_fragment_too() {
     with_implicit(&world);
     let mut changes = TOKEN.to_vec();
     changes.push(("scope", ""));
-    let Err(AuthorizeError::Redirect { departure, .. }) = world.begin(&changes, None).await else {
+    let Err(AuthorizationRequestError::Redirect { departure, .. }) = world.begin(&changes, None).await else {
         panic!("the app should be refused");
     };
     assert_eq!(parameter(&fragment(&departure.location), "error").as_deref(), Some("invalid_request"));
     // The address of codes is not that of tokens.
     let codes = [("response_type", "token"), ("redirect_uri", CALLBACK)];
-    assert_eq!(page_fault(world.begin(&codes, None).await), PageError::RedirectUri);
+    assert_eq!(page_fault(world.begin(&codes, None).await), AuthorizationPageError::RedirectUri);
 }
 
 #[tokio::test]
 async fn a_client_that_does_not_list_implicit_gets_no_token() {
     let world = clinic().await;
-    let Err(AuthorizeError::Redirect { departure, cause }) = world.begin(&[("response_type", "token")], None).await
+    let Err(AuthorizationRequestError::Redirect { departure, cause }) =
+        world.begin(&[("response_type", "token")], None).await
     else {
         panic!("the app should be refused");
     };
-    assert_eq!(cause.code(), "unauthorized_client");
+    assert_eq!(cause.error_code(), "unauthorized_client");
     assert!(departure.location.starts_with(&format!("{CALLBACK}#error=unauthorized_client&")));
 }

@@ -1,7 +1,7 @@
 //! What a decision is bound to: to the person, to the patient, to the grant it was made from, and to the app.
 
-use oauth_core::authorize::{ClientRedirect, ConsentDecision};
-use oauth_core::token::TokenResponse;
+use oauth_core::authorization_endpoint::{ClientRedirect, ConsentDecision};
+use oauth_core::token_endpoint::TokenResponse;
 use serde_json::{Value, json};
 
 use crate::people::{CALLBACK, app, clinic, consent, leave, parameter, patient_page, refusal, sign_in_page, user};
@@ -29,7 +29,7 @@ async fn refreshes(world: &World, tokens: &TokenResponse) -> bool {
 
 async fn is_accepted(world: &World, tokens: &TokenResponse) -> bool {
     let bearer = format!("Bearer {}", tokens.access_token);
-    world.server.callers.identify(&world.env(), Some(&bearer)).await.is_ok()
+    world.server.callers.authenticate_without_address(&world.env(), Some(&bearer)).await.is_ok()
 }
 
 /// Asks for all that the app asks for, with the page, and allows these.
@@ -45,7 +45,7 @@ async fn everything(world: &World, cookie: &str) -> Vec<String> {
 }
 
 fn grants(world: &World) -> Vec<(String, String)> {
-    let members = world.memory.rows();
+    let members = world.memory.lock_rows();
     members.grants.iter().map(|grant| (grant.id.clone(), grant.granted.clone())).collect()
 }
 
@@ -56,10 +56,10 @@ async fn a_grant_taken_back_during_a_visit_is_asked_for_again_and_not_made_again
     let page = consent(world.begin(&[], Some(&cookie)).await);
     world.allow(&page, &["patient/Goal.rs", "fhirUser"], &cookie).await;
     for prompt in ["", "none"] {
-        let held = world.memory.rows().grants.clone();
+        let held = world.memory.lock_rows().grants.clone();
         leave(world.begin(&[("prompt", prompt)], Some(&cookie)).await);
         let codes = world.codes();
-        world.memory.after_next_load(|members| members.grants.clear());
+        world.memory.change_after_next_load(|members| members.grants.clear());
         let step = world.begin(&[("prompt", prompt)], Some(&cookie)).await;
         if prompt.is_empty() {
             consent(step);
@@ -67,7 +67,7 @@ async fn a_grant_taken_back_during_a_visit_is_asked_for_again_and_not_made_again
             assert_eq!(refusal(step).0, "consent_required");
         }
         assert_eq!((world.codes(), grants(&world)), (codes, vec![]));
-        world.memory.rows().grants = held;
+        world.memory.lock_rows().grants = held;
     }
 }
 
@@ -77,7 +77,7 @@ async fn a_decision_brings_nothing_back_of_a_grant_that_was_taken_back_meanwhile
     let cookie = world.cookie_of("ada").await;
     allow(&world, &["patient/Goal.rs"], &cookie).await;
     let page = consent(world.begin(&[("scope", "launch/patient openid email")], Some(&cookie)).await);
-    world.memory.after_next_load(|members| members.grants.clear());
+    world.memory.change_after_next_load(|members| members.grants.clear());
     let departure = world.allow(&page, &["email"], &cookie).await;
     assert_eq!(world.authorization(&departure)["scope"], "launch/patient openid email");
     let granted: Vec<_> = grants(&world).into_iter().map(|(_, granted)| granted).collect();
@@ -89,13 +89,13 @@ async fn a_visit_that_comes_second_goes_on_under_the_decision_of_the_first() {
     let world = clinic().await;
     let mut own = app();
     own["first_party"] = json!(true);
-    world.memory.put("Client", "app", own);
+    world.memory.put_resource("Client", "app", own);
     let cookie = world.cookie_of("ada").await;
     leave(world.begin(&[], Some(&cookie)).await);
     // Another visit stored its decision first: this one finds it and goes on.
-    let theirs = world.memory.rows().grants.clone();
-    world.memory.rows().grants.clear();
-    world.memory.after_next_load(move |members| members.grants = theirs);
+    let theirs = world.memory.lock_rows().grants.clone();
+    world.memory.lock_rows().grants.clear();
+    world.memory.change_after_next_load(move |members| members.grants = theirs);
     leave(world.begin(&[], Some(&cookie)).await);
     assert_eq!(grants(&world).len(), 1);
 }
@@ -107,7 +107,7 @@ async fn allowing_less_ends_at_once_what_the_app_got_before() {
     let all = everything(&world, &cookie).await;
     let all: Vec<_> = all.iter().map(String::as_str).collect();
     let before = tokens(&world, &allow(&world, &all, &cookie).await).await;
-    let since_s = world.memory.rows().grants[0].created_s;
+    let since_s = world.memory.lock_rows().grants[0].created_s;
     let waiting = allow(&world, &all, &cookie).await;
     assert!(is_accepted(&world, &before).await, "the same again changes nothing");
 
@@ -117,12 +117,16 @@ async fn allowing_less_ends_at_once_what_the_app_got_before() {
     let code = parameter(&waiting.location, "code").unwrap();
     let form = [("grant_type", "authorization_code"), ("client_id", "app"), ("redirect_uri", CALLBACK)];
     let form: Vec<_> = form.into_iter().chain([("code", code.as_str()), ("code_verifier", VERIFIER)]).collect();
-    assert_eq!(world.token(&form).await.unwrap_err().code(), "invalid_grant", "a code that was out is worth nothing");
+    assert_eq!(
+        world.token(&form).await.unwrap_err().error_code(),
+        "invalid_grant",
+        "a code that was out is worth nothing"
+    );
 
     let after = tokens(&world, &less).await;
     assert_eq!(after.scope.as_deref(), Some("launch/patient openid patient/Patient.rs offline_access"));
     assert!(is_accepted(&world, &after).await && refreshes(&world, &after).await);
-    let members = world.memory.rows();
+    let members = world.memory.lock_rows();
     assert_eq!((members.grants.len(), members.grants[0].created_s), (1, since_s));
 }
 
@@ -144,7 +148,7 @@ async fn allowing_more_or_something_else_keeps_what_the_app_got_before() {
 async fn two_carers(world: &World) -> [String; 2] {
     let links = json!([{"target": {"reference": "Patient/p-ada"}}, {"target": {"reference": "Patient/p-bob"}}]);
     for id in ["one", "two"] {
-        world.memory.put("Person", if id == "one" { "p1" } else { "p2" }, json!({"link": links}));
+        world.memory.put_resource("Person", if id == "one" { "p1" } else { "p2" }, json!({"link": links}));
         let own = if id == "one" { "Person/p1" } else { "Person/p2" };
         user(world, id, json!({"fhirUser": {"reference": own}}));
     }
@@ -195,7 +199,7 @@ async fn a_relation_that_is_over_gives_no_patient_to_choose() {
         (json!({"start": "2026-01-02"}), false),
     ] {
         let related = json!({"patient": {"reference": "Patient/p-bob"}, "period": period});
-        world.memory.put("RelatedPerson", "r", related);
+        world.memory.put_resource("RelatedPerson", "r", related);
         let step = world.begin(&[], Some(&cookie)).await;
         if is_good {
             assert_eq!(consent(step).patient.unwrap().id, "p-bob");
@@ -218,7 +222,7 @@ async fn a_public_app_on_the_device_is_never_let_in_without_the_person() {
         let world = clinic().await;
         let cookie = world.cookie_of("ada").await;
         let asks = [("redirect_uri", redirect_uri)];
-        world.memory.put("Client", "app", at(redirect_uri));
+        world.memory.put_resource("Client", "app", at(redirect_uri));
         let page = consent(world.begin(&asks, Some(&cookie)).await);
         world.allow(&page, &["patient/Goal.rs"], &cookie).await;
         consent(world.begin(&asks, Some(&cookie)).await);
@@ -231,7 +235,7 @@ async fn a_public_app_on_the_device_is_never_let_in_without_the_person() {
         let mut own = at(redirect_uri);
         own["first_party"] = json!(true);
         for client in [confidential, own] {
-            world.memory.put("Client", "app", client);
+            world.memory.put_resource("Client", "app", client);
             leave(world.begin(&asks, Some(&cookie)).await);
         }
     }

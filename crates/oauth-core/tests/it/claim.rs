@@ -1,6 +1,6 @@
 //! Specification, Access token claim `extensions.hl7-b2b`, through whole token requests.
 
-use oauth_core::diagnosis::diagnose;
+use oauth_core::b2b_claim_diagnosis::diagnose_b2b_claim;
 use serde_json::{Value, json};
 
 use crate::world::{EXT, NOW_US, Partner, World, fresh_jti, with_partner};
@@ -20,16 +20,16 @@ async fn registered() -> (World, Partner, Value) {
     let (world, partner) = with_partner().await;
     let mut client = partner.client();
     client["extension"] = extension();
-    world.memory.put("Client", "partner", client.clone());
+    world.memory.put_resource("Client", "partner", client.clone());
     let identifier = json!([{ "system": NPI, "value": "1234567893" }]);
-    world.memory.put("Organization", "acme", json!({ "name": "Acme Health", "identifier": identifier }));
+    world.memory.put_resource("Organization", "acme", json!({ "name": "Acme Health", "identifier": identifier }));
     (world, partner, client)
 }
 
 async fn next(world: &World, partner: &Partner) -> (Value, Result<(), &'static str>) {
     let response = world.assert(&partner.assertion(&fresh_jti())).await.unwrap();
     let claim = world.claims(&response.access_token)["extensions"]["hl7-b2b"].clone();
-    (claim, response.b2b.map_err(|omission| omission.code()))
+    (claim, response.b2b.map_err(|omission| omission.metric_label()))
 }
 
 #[tokio::test]
@@ -56,13 +56,13 @@ async fn later_edits_of_the_organization_apply_to_the_next_token() {
         assert_eq!(next(node, &partner).await.1, Ok(()));
     }
     let identifier = json!([{ "system": NPI, "value": "9" }]);
-    world.memory.put("Organization", "acme", json!({ "name": "Renamed", "identifier": identifier }));
+    world.memory.put_resource("Organization", "acme", json!({ "name": "Renamed", "identifier": identifier }));
     for node in [&world, &other_node] {
         let (claim, _) = next(node, &partner).await;
         assert_eq!(claim["organization_name"], "Renamed");
         assert_eq!(claim["organization_id"], format!("{NPI}#9"));
     }
-    world.memory.delete("Organization", "acme", NOW_US);
+    world.memory.delete_resource("Organization", "acme", NOW_US);
     for node in [&world, &other_node] {
         assert_eq!(next(node, &partner).await, (Value::Null, Err("organization_absent")));
     }
@@ -81,19 +81,21 @@ async fn otherwise_the_token_is_issued_without_the_claim_and_the_reason_is_diagn
     for (stored, code, condition) in
         [(no_extension, "no_extension", 2), (union, "union_form", 2), (slash, "no_matching_identifier", 3)]
     {
-        world.memory.put("Client", "partner", stored);
+        world.memory.put_resource("Client", "partner", stored);
         assert_eq!(next(&world, &partner).await, (Value::Null, Err(code)));
         let diagnosis =
-            serde_json::to_value(diagnose(&world.server.directory, "partner").await.unwrap().unwrap()).unwrap();
+            serde_json::to_value(diagnose_b2b_claim(&world.server.directory, "partner").await.unwrap().unwrap())
+                .unwrap();
         assert_eq!(diagnosis["embedded"], json!(false));
         assert_eq!(diagnosis["failing"]["check"], code);
         assert_eq!(diagnosis["failing"]["condition"], condition);
     }
-    world.memory.put("Client", "partner", client);
-    let diagnosis = serde_json::to_value(diagnose(&world.server.directory, "partner").await.unwrap().unwrap()).unwrap();
+    world.memory.put_resource("Client", "partner", client);
+    let diagnosis =
+        serde_json::to_value(diagnose_b2b_claim(&world.server.directory, "partner").await.unwrap().unwrap()).unwrap();
     assert_eq!(diagnosis["embedded"], json!(true));
     assert_eq!(diagnosis["hl7-b2b"]["organization_id"], format!("{NPI}#1234567893"));
-    assert!(diagnose(&world.server.directory, "nobody").await.unwrap().is_none());
+    assert!(diagnose_b2b_claim(&world.server.directory, "nobody").await.unwrap().is_none());
 }
 
 #[tokio::test]

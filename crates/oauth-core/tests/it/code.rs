@@ -1,6 +1,6 @@
 //! The `authorization_code` grant (specification, POST /auth/token variants and Token response).
 
-use oauth_core::authorization::{Authorization, LaunchContext};
+use oauth_core::granted_authorization::{GrantedAuthorization, LaunchContext};
 use serde_json::{Value, json};
 
 use crate::app::{
@@ -13,7 +13,7 @@ use crate::world::{BASE, EXT, GENERATED, JWT_BEARER, NOW_S, NOW_US, Partner, Wor
 fn id_claims(world: &World, token: &str, client: &str) -> Value {
     let header = jsonwebtoken::decode_header(token).unwrap();
     assert_eq!(header.alg, jsonwebtoken::Algorithm::RS256);
-    let jwks: jsonwebtoken::jwk::JwkSet = serde_json::from_slice(&world.server.issuer.published_keys().body).unwrap();
+    let jwks: jsonwebtoken::jwk::JwkSet = serde_json::from_slice(&world.server.issuer.published_jwks().body).unwrap();
     let jwk = jwks.find(header.kid.as_deref().unwrap()).unwrap();
     let mut validation = jsonwebtoken::Validation::new(header.alg);
     validation.set_audience(&[client]);
@@ -29,7 +29,7 @@ async fn refused(world: &World, authorization: Option<&str>, form: &[(&str, &str
     let before = rows(world);
     let error = world.token_with(authorization, form).await.unwrap_err();
     assert_eq!(rows(world), before, "{form:?}");
-    (error.code(), error.to_string())
+    (error.error_code(), error.to_string())
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn the_id_token_says_who_signed_in_and_belongs_to_the_access_token() {
     assert_eq!(claims["auth_time"], NOW_S - 5);
     assert_eq!(claims["fhirUser"], format!("{BASE}/fhir/Patient/p-1"));
     assert_eq!((&claims["iat"], &claims["exp"]), (&json!(NOW_S), &json!(NOW_S + 3600)));
-    let half = oauth_core::jose::base64url(&oauth_core::jose::sha256(response.access_token.as_bytes())[..16]);
+    let half = oauth_core::jose::encode_base64url(&oauth_core::jose::sha256(response.access_token.as_bytes())[..16]);
     assert_eq!(claims["at_hash"], half);
     assert!(claims.get("email").is_none() && claims.get("name").is_none());
 }
@@ -73,7 +73,7 @@ async fn the_id_token_says_who_signed_in_and_belongs_to_the_access_token() {
 async fn profile_and_email_are_told_only_where_they_were_granted() {
     let world = with_app().await;
     let scope = "openid profile email".to_owned();
-    let code = issue(&world, &Authorization { scope, ..authorization(&world) }).await;
+    let code = issue(&world, &GrantedAuthorization { scope, ..authorization(&world) }).await;
     let response = world.token(&redemption(&code)).await.unwrap();
     let claims = id_claims(&world, response.id_token.as_deref().unwrap(), "app");
     assert_eq!((&claims["name"], &claims["email"]), (&json!("Ada Lovelace"), &json!("ada@example.org")));
@@ -85,7 +85,7 @@ async fn profile_and_email_are_told_only_where_they_were_granted() {
 async fn without_openid_there_is_no_id_token() {
     let world = with_app().await;
     let scope = "launch/patient patient/*.rs fhirUser".to_owned();
-    let code = issue(&world, &Authorization { scope, ..authorization(&world) }).await;
+    let code = issue(&world, &GrantedAuthorization { scope, ..authorization(&world) }).await;
     let response = world.token(&redemption(&code)).await.unwrap();
     assert_eq!((response.id_token, response.refresh_token), (None, None));
 }
@@ -95,11 +95,11 @@ async fn only_offline_access_and_the_registration_together_give_a_refresh_token(
     let world = with_app().await;
     let mut app = public_app();
     app["auth"]["authorization_code"]["refresh_token"] = json!(false);
-    world.memory.put("Client", "app", app);
+    world.memory.put_resource("Client", "app", app);
     assert_eq!(tokens(&world).await.refresh_token, None);
-    world.memory.put("Client", "app", public_app());
+    world.memory.put_resource("Client", "app", public_app());
     for scope in ["openid patient/*.rs", "openid online_access patient/*.rs"] {
-        let code = issue(&world, &Authorization { scope: scope.to_owned(), ..authorization(&world) }).await;
+        let code = issue(&world, &GrantedAuthorization { scope: scope.to_owned(), ..authorization(&world) }).await;
         assert_eq!(world.token(&redemption(&code)).await.unwrap().refresh_token, None, "{scope}");
     }
     assert_eq!(tokens(&world).await.refresh_token.unwrap().len(), 43);
@@ -117,7 +117,7 @@ async fn the_launch_context_reaches_the_app_under_the_names_of_smart() {
         tenant: Some("ward-7".to_owned()),
         smart_style_url: Some("https://ehr.example/style.json".to_owned()),
     };
-    let code = issue(&world, &Authorization { context, ..authorization(&world) }).await;
+    let code = issue(&world, &GrantedAuthorization { context, ..authorization(&world) }).await;
     let answer = json!(world.token(&redemption(&code)).await.unwrap());
     assert_eq!(answer["encounter"], "e-1");
     assert_eq!(answer["need_patient_banner"], false);
@@ -135,7 +135,7 @@ async fn a_code_is_redeemed_once_and_a_second_use_ends_what_the_first_gave() {
     assert_eq!(error, "invalid_grant");
     assert!(text.contains("used before"), "{text}");
     let error = refresh(&world, first.refresh_token.as_deref().unwrap()).await.unwrap_err();
-    assert_eq!(error.code(), "invalid_grant");
+    assert_eq!(error.error_code(), "invalid_grant");
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn a_verifier_that_is_missing_or_malformed_is_an_invalid_request_and_leave
 #[tokio::test]
 async fn what_does_not_fit_the_code_is_an_invalid_grant_and_leaves_it_usable() {
     let world = with_app().await;
-    world.memory.put("Client", "other", public_app());
+    world.memory.put_resource("Client", "other", public_app());
     let code = code(&world).await;
     let form = redemption(&code);
     for (name, value) in [
@@ -185,7 +185,7 @@ async fn what_does_not_fit_the_code_is_an_invalid_grant_and_leaves_it_usable() {
 #[tokio::test]
 async fn a_verifier_without_a_challenge_is_refused_and_a_public_app_needs_both() {
     let world = with_app().await;
-    let plain = Authorization { code_challenge: None, ..authorization(&world) };
+    let plain = GrantedAuthorization { code_challenge: None, ..authorization(&world) };
     let code = issue(&world, &plain).await;
     let form = redemption(&code);
     assert_eq!(refused(&world, None, &form).await.0, "invalid_grant");
@@ -209,8 +209,8 @@ async fn a_confidential_app_proves_itself_by_its_secret_and_never_by_its_id_alon
     app["secret"] = json!(world.sealed_secret(GENERATED));
     app["auth"]["authorization_code"] =
         json!({"redirect_uri": CALLBACK, "secret_required": true, "token_format": "jwt"});
-    world.memory.put("Client", "app", app.clone());
-    let plain = Authorization { code_challenge: None, ..authorization(&world) };
+    world.memory.put_resource("Client", "app", app.clone());
+    let plain = GrantedAuthorization { code_challenge: None, ..authorization(&world) };
     let form = |code| but(&redemption(code), "code_verifier", "");
     let header = basic("app", GENERATED);
 
@@ -228,7 +228,7 @@ async fn a_confidential_app_proves_itself_by_its_secret_and_never_by_its_id_alon
 
     // Registered to need a secret it was never given: then nobody is let in by the id.
     app.as_object_mut().unwrap().remove("secret");
-    world.memory.put("Client", "app", app);
+    world.memory.put_resource("Client", "app", app);
     let third = code(&world).await;
     assert_eq!(refused(&world, None, &redemption(&third)).await.0, "invalid_client");
 }
@@ -240,7 +240,7 @@ async fn an_app_with_keys_proves_itself_by_an_assertion_that_is_used_once() {
     let mut app = public_app();
     app["jwks"] = json!([partner.ec_jwk]);
     app["auth"]["authorization_code"]["client_assertion_types"] = json!([JWT_BEARER]);
-    world.memory.put("Client", "app", app);
+    world.memory.put_resource("Client", "app", app);
     let sign = |jti: &str| {
         let mut claims = crate::world::claims(jti);
         (claims["iss"], claims["sub"]) = (json!("app"), json!("app"));
@@ -262,7 +262,7 @@ async fn a_client_without_the_grant_is_unauthorized() {
     let code = code(&world).await;
     let mut app = public_app();
     app["grant_types"] = json!(["implicit"]);
-    world.memory.put("Client", "app", app);
+    world.memory.put_resource("Client", "app", app);
     assert_eq!(refused(&world, None, &redemption(&code)).await.0, "unauthorized_client");
 }
 
@@ -275,14 +275,14 @@ async fn nobody_who_left_is_given_tokens() {
     for (user, text) in [(inactive, "User is inactive"), (changed, "password was changed")] {
         let world = with_app().await;
         let code = code(&world).await;
-        world.memory.put("User", "ada", user);
+        world.memory.put_resource("User", "ada", user);
         let (error, said) = refused(&world, None, &redemption(&code)).await;
         assert_eq!(error, "invalid_grant");
         assert!(said.contains(text), "{said}");
     }
     let world = with_app().await;
     let code = code(&world).await;
-    world.memory.delete("User", "ada", NOW_US);
+    world.memory.delete_resource("User", "ada", NOW_US);
     assert_eq!(refused(&world, None, &redemption(&code)).await.0, "invalid_grant");
 }
 
@@ -290,7 +290,7 @@ async fn nobody_who_left_is_given_tokens() {
 async fn a_grant_that_was_taken_back_gives_nothing() {
     let world = with_app().await;
     let code = code(&world).await;
-    world.memory.rows().grants.clear();
+    world.memory.lock_rows().grants.clear();
     assert_eq!(refused(&world, None, &redemption(&code)).await.0, "invalid_grant");
 }
 
@@ -301,7 +301,7 @@ async fn an_inactive_app_is_given_nothing_though_its_copy_was_active() {
     let mut app = public_app();
     app["active"] = json!(false);
     let code = code(&world).await;
-    world.memory.put("Client", "app", app);
+    world.memory.put_resource("Client", "app", app);
     assert_eq!(refused(&world, None, &redemption(&code)).await.0, "invalid_client");
 }
 
@@ -311,12 +311,12 @@ async fn any_other_token_format_gives_an_opaque_token_with_the_same_meaning() {
     let mut app = public_app();
     app["auth"]["authorization_code"]["token_format"] = json!("opaque");
     app["auth"]["authorization_code"]["access_token_expiration"] = json!(120);
-    world.memory.put("Client", "app", app);
+    world.memory.put_resource("Client", "app", app);
     let response = tokens(&world).await;
     assert_eq!((response.access_token.len(), response.expires_in), (43, 120));
     let bearer = format!("Bearer {}", response.access_token);
-    let caller = world.server.callers.identify(&world.env(), Some(&bearer)).await.unwrap();
-    assert_eq!(caller.person().unwrap().id, "ada");
+    let caller = world.server.callers.authenticate_without_address(&world.env(), Some(&bearer)).await.unwrap();
+    assert_eq!(caller.represented_end_user().unwrap().id, "ada");
 }
 
 #[tokio::test]
@@ -330,17 +330,17 @@ async fn the_b2b_claim_stands_in_a_member_token_when_its_conditions_hold() {
             {"url": "organizationIdentifierSystem", "valueUri": "http://hl7.org/fhir/sid/us-npi"},
         ],
     }]);
-    world.memory.put("Client", "app", app.clone());
+    world.memory.put_resource("Client", "app", app.clone());
     let without = tokens(&world).await;
-    assert_eq!(without.b2b.unwrap_err().code(), "organization_absent");
+    assert_eq!(without.b2b.unwrap_err().metric_label(), "organization_absent");
     let npi = json!({"name": "Payer", "identifier": [{"system": "http://hl7.org/fhir/sid/us-npi", "value": "12"}]});
-    world.memory.put("Organization", "payer", npi);
+    world.memory.put_resource("Organization", "payer", npi);
     let with = tokens(&world).await;
     let claims = world.claims(&with.access_token);
     assert_eq!(claims["extensions"]["hl7-b2b"]["organization_id"], "http://hl7.org/fhir/sid/us-npi#12");
     app["auth"]["authorization_code"]["token_format"] = json!("opaque");
-    world.memory.put("Client", "app", app);
-    assert_eq!(tokens(&world).await.b2b.unwrap_err().code(), "not_jwt");
+    world.memory.put_resource("Client", "app", app);
+    assert_eq!(tokens(&world).await.b2b.unwrap_err().metric_label(), "not_jwt");
 }
 
 #[tokio::test]
@@ -350,7 +350,7 @@ async fn what_became_of_a_request_is_on_record_without_its_secrets() {
     let form = redemption(&code);
     refused(&world, None, &but(&form, "code_verifier", CHALLENGE)).await;
     let response = world.token(&form).await.unwrap();
-    let records = world.memory.rows().audit.clone();
+    let records = world.memory.lock_rows().audit.clone();
     assert_eq!(records.len(), 2);
     assert!(records[0].refused.as_deref().unwrap().starts_with("invalid_grant: "));
     assert_eq!((records[0].client_id.as_deref(), &records[0].user_id), (Some("app"), &None));

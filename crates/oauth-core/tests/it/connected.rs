@@ -1,19 +1,19 @@
 //! The apps a person has let in, and taking that back.
 
-use oauth_core::connected::{AuthorizedVia, ConnectedApp, ConnectionId};
-use oauth_core::person::Person;
+use oauth_core::connected_apps::{AppAuthorizationMethod, AppConnectionId, ConnectedApp};
+use oauth_core::end_user::EndUser;
 use serde_json::json;
 
 use crate::app::refresh;
 use crate::people::{PASSWORD, app, clinic, consent, user};
 use crate::world::{BASE, NOW_S, World};
 
-fn person(world: &World, id: &str) -> Person {
-    Person::read(id, &world.memory.get("User", id).unwrap(), BASE)
+fn person(world: &World, id: &str) -> EndUser {
+    EndUser::from_stored(id, &world.memory.get_resource("User", id).unwrap(), BASE)
 }
 
 async fn list(world: &World, id: &str) -> Vec<ConnectedApp> {
-    world.server.connected_apps.list(&world.env(), &person(world, id)).await.unwrap()
+    world.server.connected_apps.list_connected_apps(&world.env(), &person(world, id)).await.unwrap()
 }
 
 /// A world in which Ada has let the app in.
@@ -51,16 +51,23 @@ async fn a_person_takes_back_the_own_grants_and_nobody_elses() {
     let world = let_in().await;
     user(&world, "bob", json!({}));
     let grant = list(&world, "ada").await.remove(0).held;
-    let revoke = |id: &'static str, grant: ConnectionId| {
+    let revoke = |id: &'static str, grant: AppConnectionId| {
         let world = &world;
-        async move { world.server.connected_apps.revoke(&world.env(), (&person(world, id), None), &grant).await.unwrap() }
+        async move {
+            world
+                .server
+                .connected_apps
+                .revoke_app_access(&world.env(), (&person(world, id), None), &grant)
+                .await
+                .unwrap()
+        }
     };
     assert!(!revoke("bob", grant.clone()).await);
     assert_eq!(list(&world, "ada").await.len(), 1);
     assert!(revoke("ada", grant.clone()).await);
     assert_eq!(list(&world, "ada").await, []);
     assert!(!revoke("ada", grant).await);
-    let audit = world.memory.rows().audit.clone();
+    let audit = world.memory.lock_rows().audit.clone();
     let revocations = audit.iter().filter(|record| record.action == oauth_core::ports::AuditAction::Revocation);
     assert_eq!(revocations.count(), 1);
 }
@@ -71,7 +78,7 @@ async fn what_an_app_got_by_the_password_is_shown_and_taken_back() {
     let mut client = app();
     client["grant_types"] = json!(["code", "password"]);
     client["auth"]["password"] = json!({"token_format": "jwt", "refresh_token": true, "secret_required": false});
-    world.memory.put("Client", "app", client);
+    world.memory.put_resource("Client", "app", client);
     user(&world, "bob", json!({}));
     let form = |scope: &'static str| {
         [
@@ -87,7 +94,10 @@ async fn what_an_app_got_by_the_password_is_shown_and_taken_back() {
     let second = world.token(&form("patient/Goal.rs patient/Patient.rs")).await.unwrap();
 
     let [direct] = list(&world, "ada").await.try_into().unwrap();
-    assert_eq!((direct.held.clone(), direct.by), (ConnectionId::Direct("app".to_owned()), AuthorizedVia::Password));
+    assert_eq!(
+        (direct.held.clone(), direct.by),
+        (AppConnectionId::Direct("app".to_owned()), AppAuthorizationMethod::Password)
+    );
     assert_eq!((direct.since_s, direct.last_used_s), (NOW_S, Some(NOW_S + 60)));
     assert_eq!(direct.patient.unwrap().name, "Ada Lovelace");
     assert_eq!(direct.allowed.len(), 3, "{:?}", direct.allowed);
@@ -95,7 +105,7 @@ async fn what_an_app_got_by_the_password_is_shown_and_taken_back() {
 
     let revoke = async |id| {
         let person = person(&world, id);
-        world.server.connected_apps.revoke(&world.env(), (&person, None), &direct.held).await.unwrap()
+        world.server.connected_apps.revoke_app_access(&world.env(), (&person, None), &direct.held).await.unwrap()
     };
     assert!(!revoke("bob").await);
     assert!(revoke("ada").await);
@@ -103,11 +113,11 @@ async fn what_an_app_got_by_the_password_is_shown_and_taken_back() {
     assert_eq!(list(&world, "ada").await, []);
     for token in [&first.access_token, &second.access_token] {
         let bearer = format!("Bearer {token}");
-        assert!(world.server.callers.identify(&world.env(), Some(&bearer)).await.is_err());
+        assert!(world.server.callers.authenticate_without_address(&world.env(), Some(&bearer)).await.is_err());
     }
     let refused = refresh(&world, first.refresh_token.as_deref().unwrap()).await.unwrap_err();
-    assert_eq!(refused.code(), "invalid_grant");
-    let records = world.memory.rows().audit.clone();
+    assert_eq!(refused.error_code(), "invalid_grant");
+    let records = world.memory.lock_rows().audit.clone();
     let revocations = records.iter().filter(|record| record.action == oauth_core::ports::AuditAction::Revocation);
     let who: Vec<_> = revocations.map(|record| (record.client_id.as_deref(), record.user_id.as_deref())).collect();
     assert_eq!(who, [(Some("app"), Some("ada"))]);

@@ -1,7 +1,7 @@
 //! What a person is asked, and what follows from the answer.
 
-use oauth_core::authorize::{ConsentDecision, ConsentItem, ConsentItemGroup, ConsentPage};
-use oauth_core::ports::GrantStore as _;
+use oauth_core::authorization_endpoint::{ConsentCheckbox, ConsentCheckboxGroup, ConsentDecision, ConsentPage};
+use oauth_core::ports::ConsentGrantStore as _;
 use serde_json::json;
 
 use crate::people::{app, clinic, consent, leave, refusal};
@@ -17,7 +17,7 @@ fn ticks(page: &ConsentPage) -> Vec<&str> {
     page.items.iter().map(|item| item.scope.as_str()).collect()
 }
 
-fn find<'a>(page: &'a ConsentPage, scope: &str) -> &'a ConsentItem {
+fn find<'a>(page: &'a ConsentPage, scope: &str) -> &'a ConsentCheckbox {
     page.items.iter().find(|item| item.scope == scope).unwrap()
 }
 
@@ -125,17 +125,17 @@ async fn the_page_speaks_in_plain_words() {
                  treatments and medicines.";
     assert_eq!(
         said("patient/ExplanationOfBenefit.rs"),
-        ("Costs, diagnoses, treatments and medicines", costs, ConsentItemGroup::Record, false)
+        ("Costs, diagnoses, treatments and medicines", costs, ConsentCheckboxGroup::Record, false)
     );
     let goal = "What the care is meant to achieve. The app may see, add, change and delete entries.";
-    assert_eq!(said("patient/Goal.cruds"), ("Goals", goal, ConsentItemGroup::Record, false));
-    assert_eq!(said("patient/Basic.rs"), ("Entries of the kind Basic", "", ConsentItemGroup::Record, false));
+    assert_eq!(said("patient/Goal.cruds"), ("Goals", goal, ConsentCheckboxGroup::Record, false));
+    assert_eq!(said("patient/Basic.rs"), ("Entries of the kind Basic", "", ConsentCheckboxGroup::Record, false));
     assert_eq!(said(&format!("patient/Observation.rs?{LABORATORY}")).0, "Laboratory results");
     let limited = "Test results and measurements, only where status is final";
     assert_eq!(said("patient/Observation.rs?status=final").0, limited);
-    assert_eq!(said("patient/Organization.rs").2, ConsentItemGroup::Directory);
+    assert_eq!(said("patient/Organization.rs").2, ConsentCheckboxGroup::Directory);
     let (title, detail, group, _) = said("offline_access");
-    assert_eq!((title, group), ("Keep access when you are away", ConsentItemGroup::Duration));
+    assert_eq!((title, group), ("Keep access when you are away", ConsentCheckboxGroup::Duration));
     assert!(detail.starts_with("Until it is not used for 90 days, and for 365 days at most."), "{detail}");
     assert!(said("openid").3 && said("launch/patient").3);
     let groups: Vec<_> = page.items.iter().map(|item| item.group).collect();
@@ -182,7 +182,7 @@ async fn the_registration_limits_what_a_person_is_asked() {
     let mut client = app();
     client["scope"] = json!(["openid", "patient/Patient.read", "patient/Observation.cruds", "custom"]);
     client["auth"]["authorization_code"]["refresh_token"] = json!(false);
-    world.memory.put("Client", "app", client);
+    world.memory.put_resource("Client", "app", client);
     let scope = "launch/patient openid fhirUser patient/*.read system/*.read custom other offline_access";
     let expected = "launch/patient openid patient/Patient.read patient/Observation.read custom";
     assert_eq!(granted(&world, scope, &[]).await, expected);
@@ -213,7 +213,7 @@ async fn nobody_is_asked_twice_for_what_was_decided() {
     {
         consent(world.begin(&[("scope", scope), ("prompt", prompt)], Some(&cookie)).await);
     }
-    assert_eq!(world.memory.rows().grants.len(), 1);
+    assert_eq!(world.memory.lock_rows().grants.len(), 1);
 }
 
 #[tokio::test]
@@ -221,7 +221,7 @@ async fn a_later_decision_keeps_what_it_is_not_about_and_replaces_what_it_is() {
     let world = clinic().await;
     granted(&world, "openid patient/Patient.rs patient/Goal.rs", &[]).await;
     granted(&world, "openid patient/Goal.rs patient/Coverage.rs", &["Goal"]).await;
-    let members = world.memory.rows();
+    let members = world.memory.lock_rows();
     let [grant] = members.grants.as_slice() else { panic!("one grant") };
     assert_eq!(grant.granted, "openid patient/Coverage.rs patient/Patient.rs");
     assert_eq!(grant.requested, "openid patient/Goal.rs patient/Coverage.rs patient/Patient.rs");
@@ -229,7 +229,7 @@ async fn a_later_decision_keeps_what_it_is_not_about_and_replaces_what_it_is() {
 
 /// The lines of the page that are ticked, and those it says were refused before.
 fn stands(page: &ConsentPage) -> (Vec<&str>, Vec<&str>) {
-    let lines = |of: fn(&ConsentItem) -> bool| {
+    let lines = |of: fn(&ConsentCheckbox) -> bool| {
         page.items.iter().filter(|item| of(item)).map(|item| item.scope.as_str()).collect::<Vec<_>>()
     };
     (lines(|item| item.ticked && !item.required), lines(|item| item.declined))
@@ -273,7 +273,7 @@ async fn a_program_that_could_be_the_app_finds_no_more_ticked_than_the_member_al
     let world = clinic().await;
     let mut client = app();
     client["auth"]["authorization_code"]["redirect_uri"] = json!("http://127.0.0.1:4000/callback");
-    world.memory.put("Client", "app", client);
+    world.memory.put_resource("Client", "app", client);
     let cookie = world.cookie_of("ada").await;
     let ask = || world.begin(&[("scope", FOUR), ("redirect_uri", "http://127.0.0.1:4000/callback")], Some(&cookie));
     let page = consent(ask().await);
@@ -328,7 +328,7 @@ async fn who_unticks_everything_takes_it_back() {
     assert_eq!(refusal(nothing).0, "access_denied");
     let page = asked(&world, "patient/Patient.rs patient/Goal.rs", &cookie).await;
     assert_eq!(stands(&page), (vec![], vec!["patient/Patient.rs", "patient/Goal.rs"]));
-    let audit = world.memory.rows().audit.clone();
+    let audit = world.memory.lock_rows().audit.clone();
     let ends = audit.iter().filter(|record| record.action == oauth_core::ports::AuditAction::Revocation);
     assert_eq!(ends.count(), 1, "the grant ended");
 }
@@ -339,7 +339,7 @@ async fn what_was_refused_is_refused_after_the_app_was_removed() {
     let cookie = world.cookie_of("ada").await;
     let page = asked(&world, FOUR, &cookie).await;
     world.allow(&page, &["patient/Patient.rs", "patient/Goal.rs", "offline_access"], &cookie).await;
-    let grant_id = world.memory.rows().grants[0].id.clone();
+    let grant_id = world.memory.lock_rows().grants[0].id.clone();
     assert!(world.memory.revoke_grant("ada", &grant_id, "rest").await.unwrap());
     let again = asked(&world, FOUR, &cookie).await;
     assert_eq!(stands(&again).1, ["patient/Coverage.rs"]);

@@ -1,8 +1,8 @@
 //! Token exchange: a token of another issuer for one of ours.
 
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
-use oauth_core::jose::{GeneratedKey, SigningAlg, SigningKey};
-use oauth_core::token::TokenResponse;
+use oauth_core::jose::{GeneratedSigningKey, SigningAlg, SigningKey};
+use oauth_core::token_endpoint::TokenResponse;
 use serde_json::{Value, json};
 
 use crate::app::{ada, but, refresh, rows, with_app};
@@ -36,8 +36,8 @@ async fn with_exchange() -> World {
     let world = with_app().await;
     let mut app = app();
     app["secret"] = json!(world.sealed_secret(GENERATED));
-    world.memory.put("Client", "app", app);
-    world.memory.put("TokenIntrospector", "idp", by_secret());
+    world.memory.put_resource("Client", "app", app);
+    world.memory.put_resource("TokenIntrospector", "idp", by_secret());
     world
 }
 
@@ -75,7 +75,7 @@ async fn exchanged(world: &World, form: &[(&str, &str)]) -> Result<TokenResponse
     let outcome = world.token_with(Some(&basic("app", GENERATED)), form).await;
     outcome.map_err(|error| {
         assert_eq!(rows(world), before, "a refusal stores nothing: {form:?}");
-        (error.code(), error.to_string())
+        (error.error_code(), error.to_string())
     })
 }
 
@@ -87,13 +87,13 @@ async fn refused(world: &World, token: &str, named: &str) {
 }
 
 /// A key pair, its public half in PEM.
-fn key(alg: SigningAlg) -> (GeneratedKey, String) {
+fn key(alg: SigningAlg) -> (GeneratedSigningKey, String) {
     let key = SigningKey::generate(alg).unwrap();
     let public = public_pem(alg, &key);
     (key, public)
 }
 
-fn public_pem(alg: SigningAlg, key: &GeneratedKey) -> String {
+fn public_pem(alg: SigningAlg, key: &GeneratedSigningKey) -> String {
     use p384::pkcs8::{EncodePublicKey as _, LineEnding};
     use rsa::pkcs8::DecodePrivateKey as _;
     match alg {
@@ -108,7 +108,7 @@ fn public_pem(alg: SigningAlg, key: &GeneratedKey) -> String {
     }
 }
 
-fn signed(alg: Algorithm, kid: Option<&str>, key: &GeneratedKey) -> String {
+fn signed(alg: Algorithm, kid: Option<&str>, key: &GeneratedSigningKey) -> String {
     let mut header = Header::new(alg);
     header.kid = kid.map(str::to_owned);
     let key = match alg {
@@ -125,7 +125,7 @@ async fn a_token_made_for_another_application_is_refused_where_an_audience_is_ex
         let world = with_exchange().await;
         let mut introspector = by_secret();
         introspector["jwt"]["audience"] = expected;
-        world.memory.put("TokenIntrospector", "idp", introspector);
+        world.memory.put_resource("TokenIntrospector", "idp", introspector);
         for aud in [json!("https://payer.example"), json!(["x", "https://payer.example"])] {
             assert!(exchanged(&world, &form(&token(&with("aud", aud)))).await.is_ok());
         }
@@ -143,19 +143,19 @@ async fn the_audiences_of_a_client_count_beside_those_of_the_issuer() {
     let mut limited = app();
     limited["secret"] = json!(world.sealed_secret(GENERATED));
     limited["allowedAudiences"] = json!(["mine"]);
-    world.memory.put("Client", "app", limited.clone());
+    world.memory.put_resource("Client", "app", limited.clone());
     assert!(exchanged(&world, &form(&token(&with("aud", json!("mine"))))).await.is_ok());
     refused(&world, &token(&with("aud", json!("yours"))), "the Client expects another audience").await;
     refused(&world, &token(&without("aud")), "the claim aud").await;
     let mut introspector = by_secret();
     introspector["jwt"]["audience"] = json!("theirs");
-    world.memory.put("TokenIntrospector", "idp", introspector);
+    world.memory.put_resource("TokenIntrospector", "idp", introspector);
     refused(&world, &token(&with("aud", json!("mine"))), "the TokenIntrospector expects").await;
     refused(&world, &token(&with("aud", json!("theirs"))), "the Client expects").await;
     assert!(exchanged(&world, &form(&token(&with("aud", json!(["mine", "theirs"]))))).await.is_ok());
     // What was stored past the checks of registration opens nothing.
     limited["allowedAudiences"] = json!("mine");
-    world.memory.put("Client", "app", limited);
+    world.memory.put_resource("Client", "app", limited);
     refused(&world, &token(&with("aud", json!(["mine", "theirs"]))), "the Client expects").await;
 }
 
@@ -170,8 +170,8 @@ async fn a_token_of_a_trusted_issuer_gives_one_of_ours_for_the_user_it_names() {
     let issued = world.claims(&response.access_token);
     assert_eq!((&issued["sub"], &issued["client_id"]), (&json!("ada"), &json!("app")));
     let bearer = format!("Bearer {}", response.access_token);
-    let caller = world.server.callers.identify(&world.env(), Some(&bearer)).await.unwrap();
-    assert_eq!(caller.person().unwrap().id, "ada");
+    let caller = world.server.callers.authenticate_without_address(&world.env(), Some(&bearer)).await.unwrap();
+    assert_eq!(caller.represented_end_user().unwrap().id, "ada");
 }
 
 #[tokio::test]
@@ -183,13 +183,13 @@ async fn a_refresh_token_comes_with_its_setting_and_offline_access_alone() {
     let refresh_token = response.refresh_token.unwrap();
     let again = [("grant_type", "refresh_token"), ("refresh_token", &*refresh_token)];
     assert_eq!(world.token_with(Some(&header), &again).await.unwrap().scope, response.scope);
-    assert_eq!(refresh(&world, &refresh_token).await.unwrap_err().code(), "invalid_client", "without its proof");
+    assert_eq!(refresh(&world, &refresh_token).await.unwrap_err().error_code(), "invalid_client", "without its proof");
     let mut narrow = form(&token).to_vec();
     narrow.push(("scope", "patient/Observation.rs"));
     assert_eq!(exchanged(&world, &narrow).await.unwrap().refresh_token, None);
-    let mut app = world.memory.get("Client", "app").unwrap().resource;
+    let mut app = world.memory.get_resource("Client", "app").unwrap().resource;
     app["auth"]["token_exchange"]["refresh_token"] = json!(false);
-    world.memory.put("Client", "app", app);
+    world.memory.put_resource("Client", "app", app);
     assert_eq!(exchanged(&world, &form(&token)).await.unwrap().refresh_token, None);
 }
 
@@ -227,7 +227,7 @@ async fn an_inactive_and_an_unknown_user_are_refused_in_one_text() {
     let world = with_exchange().await;
     let mut idle = ada();
     idle["active"] = json!(false);
-    world.memory.put("User", "idle", idle);
+    world.memory.put_resource("User", "idle", idle);
     let mut texts = Vec::new();
     for user in ["idle", "nobody"] {
         texts.push(exchanged(&world, &form(&token(&with("sub", json!(user))))).await.unwrap_err());
@@ -278,21 +278,21 @@ async fn the_issuer_must_be_the_clients_and_have_one_introspector() {
     refused(&world, &token(&with("iss", json!("https://evil.example"))), "may not exchange").await;
     refused(&world, &token(&with("iss", json!("https://idp.example/"))), "may not exchange").await;
     refused(&world, &token(&with("iss", json!("https://first.example"))), "no TokenIntrospector").await;
-    world.memory.put("TokenIntrospector", "second", by_secret());
+    world.memory.put_resource("TokenIntrospector", "second", by_secret());
     refused(&world, &token(&claims()), "several TokenIntrospectors").await;
-    world.memory.delete("TokenIntrospector", "second", NOW_US);
+    world.memory.delete_resource("TokenIntrospector", "second", NOW_US);
     assert!(exchanged(&world, &form(&token(&claims()))).await.is_ok());
     for broken in [
         json!({"type": "opaque", "jwt": {"iss": IDP, "secret": SECRET}}),
         json!({"type": "jwt", "jwt": {"iss": IDP, "secret": SECRET}, "jwks_uri": KEYS_AT}),
         json!({"type": "jwt", "jwt": {"iss": IDP, "secret": ""}}),
     ] {
-        world.memory.put("TokenIntrospector", "idp", broken);
+        world.memory.put_resource("TokenIntrospector", "idp", broken);
         refused(&world, &token(&claims()), "cannot be used").await;
     }
-    let mut app = world.memory.get("Client", "app").unwrap().resource;
+    let mut app = world.memory.get_resource("Client", "app").unwrap().resource;
     app.as_object_mut().unwrap().remove("allowedIssuers");
-    world.memory.put("Client", "app", app);
+    world.memory.put_resource("Client", "app", app);
     refused(&world, &token(&claims()), "may not exchange").await;
 }
 
@@ -312,7 +312,7 @@ async fn what_is_not_signed_by_the_issuer_is_refused() {
 }
 
 fn unsigned(header: &Value) -> String {
-    let part = |value: &Value| oauth_core::jose::base64url(value.to_string().as_bytes());
+    let part = |value: &Value| oauth_core::jose::encode_base64url(value.to_string().as_bytes());
     format!("{}.{}.", part(header), part(&claims()))
 }
 
@@ -321,7 +321,11 @@ async fn a_public_key_is_never_taken_for_a_shared_secret() {
     let world = with_exchange().await;
     let (pair, pem) = key(SigningAlg::RS256);
     assert!(pem.starts_with("-----BEGIN PUBLIC KEY-----"));
-    world.memory.put("TokenIntrospector", "idp", by_keys(&json!([{"kty": "RSA", "alg": "RS256", "pub": pem}])));
+    world.memory.put_resource(
+        "TokenIntrospector",
+        "idp",
+        by_keys(&json!([{"kty": "RSA", "alg": "RS256", "pub": pem}])),
+    );
     for secret in [pem.as_bytes(), pem.trim_end().as_bytes()] {
         let forged = shared(&Header::new(Algorithm::HS256), &claims(), secret);
         refused(&world, &forged, "no key of the issuer fits HS256").await;
@@ -330,7 +334,7 @@ async fn a_public_key_is_never_taken_for_a_shared_secret() {
     refused(&world, &signed(Algorithm::RS384, None, &pair), "no key of the issuer fits RS384").await;
     let mut at = json!({"type": "jwt", "jwt": {"iss": IDP}});
     at["jwks_uri"] = json!(KEYS_AT);
-    world.memory.put("TokenIntrospector", "idp", at);
+    world.memory.put_resource("TokenIntrospector", "idp", at);
     world.host.serve(&[serde_json::from_str(&pair.public_jwk).unwrap()], None);
     let forged = shared(&Header::new(Algorithm::HS256), &claims(), pair.public_jwk.as_bytes());
     refused(&world, &forged, "no key of the issuer fits HS256").await;
@@ -348,14 +352,18 @@ async fn registered_keys_of_each_algorithm_verify_their_own_tokens() {
         {"kty": "RSA", "alg": "RS384", "pub": rsa_pem, "format": "PEM"},
         {"kty": "EC", "alg": "ES384", "pub": ec_pem},
     ]);
-    world.memory.put("TokenIntrospector", "idp", by_keys(&keys));
+    world.memory.put_resource("TokenIntrospector", "idp", by_keys(&keys));
     for good in [token(&claims()), signed(Algorithm::RS384, None, &rsa), signed(Algorithm::ES384, Some("any"), &ec)] {
         assert!(exchanged(&world, &form(&good)).await.is_ok());
     }
     refused(&world, &signed(Algorithm::ES384, None, &other), "signature").await;
     refused(&world, &signed(Algorithm::RS256, None, &rsa), "no key of the issuer fits RS256").await;
     // A key on one curve registered for the other.
-    world.memory.put("TokenIntrospector", "idp", by_keys(&json!([{"kty": "EC", "alg": "ES256", "pub": ec_pem}])));
+    world.memory.put_resource(
+        "TokenIntrospector",
+        "idp",
+        by_keys(&json!([{"kty": "EC", "alg": "ES256", "pub": ec_pem}])),
+    );
     refused(&world, &signed(Algorithm::ES384, None, &ec), "cannot be used").await;
 }
 
@@ -363,7 +371,7 @@ async fn registered_keys_of_each_algorithm_verify_their_own_tokens() {
 async fn keys_at_an_address_are_fetched_once_and_named_by_kid() {
     let world = with_exchange().await;
     let introspector = json!({"type": "jwt", "jwt": {"iss": IDP}, "jwks_uri": KEYS_AT});
-    world.memory.put("TokenIntrospector", "idp", introspector);
+    world.memory.put_resource("TokenIntrospector", "idp", introspector);
     let pairs = [SigningAlg::ES256, SigningAlg::RS256].map(|alg| SigningKey::generate(alg).unwrap());
     let mut jwks = pairs.each_ref().map(|pair| serde_json::from_str::<Value>(&pair.public_jwk).unwrap());
     jwks[0]["kid"] = json!("ec");
@@ -384,7 +392,7 @@ async fn keys_at_an_address_are_fetched_once_and_named_by_kid() {
 async fn keys_that_cannot_be_fetched_or_told_apart_verify_nothing() {
     let world = with_exchange().await;
     let introspector = json!({"type": "jwt", "jwt": {"iss": IDP}, "jwks_uri": KEYS_AT});
-    world.memory.put("TokenIntrospector", "idp", introspector.clone());
+    world.memory.put_resource("TokenIntrospector", "idp", introspector.clone());
     let pair = SigningKey::generate(SigningAlg::ES256).unwrap();
     let token = signed(Algorithm::ES256, Some("ec"), &pair);
     refused(&world, &token, "could not be fetched").await;
@@ -392,7 +400,7 @@ async fn keys_that_cannot_be_fetched_or_told_apart_verify_nothing() {
     jwk["kid"] = json!("ec");
     let mut twice = introspector;
     twice["jwks_uri"] = json!("https://idp.example/twice");
-    world.memory.put("TokenIntrospector", "idp", twice);
+    world.memory.put_resource("TokenIntrospector", "idp", twice);
     world.host.serve(&[jwk.clone(), jwk], None);
     refused(&world, &token, "several keys").await;
 }
@@ -404,7 +412,7 @@ async fn keys_for_exchange_do_not_widen_what_assertions_may_be_signed_with() {
     assert!(world.assert(&partner.sign(&header, &crate::world::claims("one"))).await.is_ok());
     header.alg = Algorithm::RS256;
     let error = world.assert(&partner.sign(&header, &crate::world::claims("two"))).await.unwrap_err();
-    assert_eq!(error.code(), "invalid_client");
+    assert_eq!(error.error_code(), "invalid_client");
 }
 
 #[tokio::test]
@@ -441,15 +449,15 @@ async fn only_a_client_that_lists_the_grant_and_proves_itself_may_exchange() {
     let token = token(&claims());
     let form = form(&token);
     let error = world.token_with(Some(&basic("app", "wrong")), &form).await.unwrap_err();
-    assert_eq!(error.code(), "invalid_client");
+    assert_eq!(error.error_code(), "invalid_client");
     let mut public = form.to_vec();
     public.push(("client_id", "app"));
-    assert_eq!(world.token(&public).await.unwrap_err().code(), "invalid_client");
-    world.memory.put("Client", "app", app());
-    assert_eq!(world.token(&public).await.unwrap_err().code(), "invalid_client", "an app without a secret");
+    assert_eq!(world.token(&public).await.unwrap_err().error_code(), "invalid_client");
+    world.memory.put_resource("Client", "app", app());
+    assert_eq!(world.token(&public).await.unwrap_err().error_code(), "invalid_client", "an app without a secret");
     let mut other = app();
     other["secret"] = json!(world.sealed_secret(GENERATED));
     other["grant_types"] = json!(["password", "code"]);
-    world.memory.put("Client", "app", other);
+    world.memory.put_resource("Client", "app", other);
     assert_eq!(exchanged(&world, &form).await.unwrap_err().0, "unauthorized_client");
 }

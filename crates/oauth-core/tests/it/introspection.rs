@@ -1,9 +1,9 @@
 //! Introspection and revocation.
 
-use oauth_core::access::AccessRequest;
-use oauth_core::form::FormFields;
+use oauth_core::access::ResourceAccessRequest;
+use oauth_core::form_fields::FormFields;
 use oauth_core::introspection::IntrospectionError;
-use oauth_core::token::TokenRequest;
+use oauth_core::token_endpoint::TokenRequest;
 use serde_json::{Value, json};
 
 use crate::world::{BASE, GENERATED, NOW_S, World, basic, with_service};
@@ -12,7 +12,7 @@ async fn ask(world: &World, authorization: Option<&str>, form: &[(&str, &str)]) 
     let form = FormFields::new(form.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))).unwrap();
     let request = TokenRequest { authorization, form: &form, address: None };
     let describe = || json!({ "uri": "/auth/introspect", "request-method": "post" });
-    let access = AccessRequest { target: None, operation: "Introspect", explicit: false, request: &describe };
+    let access = ResourceAccessRequest { target: None, operation: "Introspect", explicit: false, request: &describe };
     world.server.introspection.introspect(&world.env(), &request, access).await
 }
 
@@ -61,9 +61,9 @@ async fn the_caller_authenticates() {
         assert!(matches!(error, IntrospectionError::Unauthenticated), "{error}");
     }
     let error = ask(&world, Some(&basic("service", "wrong")), &[("token", &token)]).await.unwrap_err();
-    assert!(matches!(error, IntrospectionError::Request(error) if error.code() == "invalid_client"));
+    assert!(matches!(error, IntrospectionError::Request(error) if error.error_code() == "invalid_client"));
     let error = ask(&world, Some(&basic("service", GENERATED)), &[]).await.unwrap_err();
-    assert!(matches!(error, IntrospectionError::Request(error) if error.code() == "invalid_request"));
+    assert!(matches!(error, IntrospectionError::Request(error) if error.error_code() == "invalid_request"));
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn a_foreign_token_is_shown_only_to_whom_a_policy_lets_introspect() {
     let world = with_service().await;
     let token = token(&world).await;
     let hash = world.sealed_secret("2cF9dL4hG6sPaUeIoKxNvBtYq8Zk3vX1mT0yR7bW5nJ");
-    world.memory.put("Client", "gateway", json!({ "grant_types": ["basic"], "secret": hash }));
+    world.memory.put_resource("Client", "gateway", json!({ "grant_types": ["basic"], "secret": hash }));
     let gateway = basic("gateway", "2cF9dL4hG6sPaUeIoKxNvBtYq8Zk3vX1mT0yR7bW5nJ");
     let hidden = ask(&world, Some(&gateway), &[("token", &token)]).await.unwrap();
     assert_eq!(hidden, json!({ "active": false }));
@@ -91,12 +91,12 @@ async fn a_revoked_token_is_inactive_and_a_foreign_one_is_left_alone() {
     let (first, second) = (token(&world).await, token(&world).await);
     let header = basic("service", GENERATED);
     let hash = world.sealed_secret("2cF9dL4hG6sPaUeIoKxNvBtYq8Zk3vX1mT0yR7bW5nJ");
-    world.memory.put("Client", "other", json!({ "grant_types": ["basic"], "secret": hash }));
+    world.memory.put_resource("Client", "other", json!({ "grant_types": ["basic"], "secret": hash }));
     let other = basic("other", "2cF9dL4hG6sPaUeIoKxNvBtYq8Zk3vX1mT0yR7bW5nJ");
     for (header, token) in [(&other, &second), (&header, &first), (&header, &first)] {
         let form = FormFields::new([("token".to_owned(), token.clone())]).unwrap();
         let request = TokenRequest { authorization: Some(header), form: &form, address: None };
-        world.server.introspection.revoke(&world.env(), &request).await.unwrap();
+        world.server.introspection.revoke_token(&world.env(), &request).await.unwrap();
     }
     assert_eq!(ask(&world, Some(&header), &[("token", &first)]).await.unwrap(), json!({ "active": false }));
     assert_eq!(ask(&world, Some(&header), &[("token", &second)]).await.unwrap()["active"], true);
@@ -104,29 +104,29 @@ async fn a_revoked_token_is_inactive_and_a_foreign_one_is_left_alone() {
     world
         .server
         .introspection
-        .revoke(&world.env(), &TokenRequest { authorization: Some(&header), form: &form, address: None })
+        .revoke_token(&world.env(), &TokenRequest { authorization: Some(&header), form: &form, address: None })
         .await
         .unwrap();
     let error = world
         .server
         .introspection
-        .revoke(&world.env(), &TokenRequest { authorization: None, form: &form, address: None })
+        .revoke_token(&world.env(), &TokenRequest { authorization: None, form: &form, address: None })
         .await;
-    assert_eq!(error.unwrap_err().code(), "invalid_client");
+    assert_eq!(error.unwrap_err().error_code(), "invalid_client");
 }
 
 #[tokio::test]
 async fn an_opaque_token_is_introspected_and_revoked_like_a_jwt() {
     let world = with_service().await;
     let hash = world.sealed_secret(GENERATED);
-    world.memory.put("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
+    world.memory.put_resource("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
     let (token, header) = (token(&world).await, basic("service", GENERATED));
     assert_eq!(ask(&world, Some(&header), &[("token", &token)]).await.unwrap()["sub"], "service");
     let form = FormFields::new([("token".to_owned(), token.clone())]).unwrap();
     world
         .server
         .introspection
-        .revoke(&world.env(), &TokenRequest { authorization: Some(&header), form: &form, address: None })
+        .revoke_token(&world.env(), &TokenRequest { authorization: Some(&header), form: &form, address: None })
         .await
         .unwrap();
     assert_eq!(ask(&world, Some(&header), &[("token", &token)]).await.unwrap(), json!({ "active": false }));
@@ -138,16 +138,16 @@ async fn a_token_revoked_while_its_client_is_inactive_stays_revoked() {
     let token = token(&world).await;
     let hash = world.sealed_secret(GENERATED);
     let client = |active| json!({ "active": active, "grant_types": ["basic"], "secret": hash });
-    world.memory.put("Client", "service", client(false));
+    world.memory.put_resource("Client", "service", client(false));
     let form = FormFields::new([("token".to_owned(), token.clone())]).unwrap();
     let root = basic("root", "bootstrap");
     world
         .server
         .introspection
-        .revoke(&world.env(), &TokenRequest { authorization: Some(&root), form: &form, address: None })
+        .revoke_token(&world.env(), &TokenRequest { authorization: Some(&root), form: &form, address: None })
         .await
         .unwrap();
-    world.memory.put("Client", "service", client(true));
+    world.memory.put_resource("Client", "service", client(true));
     assert_eq!(ask(&world, Some(&root), &[("token", &token)]).await.unwrap(), json!({ "active": false }));
 }
 
@@ -157,9 +157,9 @@ async fn a_secret_changed_since_the_copy_was_read_no_longer_introspects() {
     let token = token(&world).await;
     let other = "2cF9dL4hG6sPaUeIoKxNvBtYq8Zk3vX1mT0yR7bW5nJ";
     let hash = world.sealed_secret(other);
-    world.memory.put("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
+    world.memory.put_resource("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
     let error = ask(&world, Some(&basic("service", GENERATED)), &[("token", &token)]).await.unwrap_err();
-    assert!(matches!(error, IntrospectionError::Request(error) if error.code() == "invalid_client"));
+    assert!(matches!(error, IntrospectionError::Request(error) if error.error_code() == "invalid_client"));
     assert_eq!(ask(&world, Some(&basic("service", other)), &[("token", &token)]).await.unwrap()["active"], true);
 }
 
@@ -168,10 +168,10 @@ async fn an_opaque_token_whose_client_was_deactivated_since_the_copy_was_read_is
     let world = with_service().await;
     let hash = world.sealed_secret(GENERATED);
     let client = |active| json!({ "active": active, "grant_types": ["client_credentials"], "secret": hash });
-    world.memory.put("Client", "service", client(true));
+    world.memory.put_resource("Client", "service", client(true));
     let token = token(&world).await;
     let root = basic("root", "bootstrap");
     assert_eq!(ask(&world, Some(&root), &[("token", &token)]).await.unwrap()["active"], true);
-    world.memory.put("Client", "service", client(false));
+    world.memory.put_resource("Client", "service", client(false));
     assert_eq!(ask(&world, Some(&root), &[("token", &token)]).await.unwrap(), json!({ "active": false }));
 }

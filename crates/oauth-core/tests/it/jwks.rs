@@ -1,7 +1,10 @@
 //! Specification, Client JWKS: the partner's published keys.
 
 use jsonwebtoken::Algorithm;
-use oauth_core::jwks::{FRESH_CEILING_S, FRESH_FLOOR_S, RETRY_AFTER_FAILURE_S, STALE_MAX_S, UNKNOWN_KID_THROTTLE_S};
+use oauth_core::jwks_cache::{
+    FAILED_FETCH_RETRY_DELAY_S, FRESHNESS_MAX_S, FRESHNESS_MIN_S, STALE_DURING_OUTAGE_MAX_S,
+    UNKNOWN_KID_REFETCH_INTERVAL_S,
+};
 use oauth_core::ports::JwksFetchError;
 use serde_json::json;
 
@@ -9,7 +12,7 @@ use crate::world::{JWT_BEARER, Partner, World, claims, fresh_jti};
 
 async fn published() -> (World, Partner) {
     let (world, partner) = (World::new().await, Partner::new());
-    world.memory.put(
+    world.memory.put_resource(
         "Client",
         "partner",
         json!({
@@ -46,7 +49,7 @@ async fn cached_keys_are_refreshed_according_to_cache_control() {
 
 #[tokio::test]
 async fn the_freshness_has_a_floor_and_a_ceiling() {
-    for (sent, kept_s) in [(Some(0), FRESH_FLOOR_S), (Some(1_000_000), FRESH_CEILING_S), (None, 300)] {
+    for (sent, kept_s) in [(Some(0), FRESHNESS_MIN_S), (Some(1_000_000), FRESHNESS_MAX_S), (None, 300)] {
         let (mut world, partner) = published().await;
         world.host.serve(std::slice::from_ref(&partner.ec_jwk), sent);
         ask(&mut world, &partner, 0, "ec-1").await.unwrap();
@@ -61,7 +64,7 @@ async fn the_freshness_has_a_floor_and_a_ceiling() {
 async fn an_unknown_kid_fetches_once_and_then_waits() {
     let (mut world, partner) = published().await;
     ask(&mut world, &partner, 0, "ec-1").await.unwrap();
-    for later_s in [1, 2, 3, UNKNOWN_KID_THROTTLE_S] {
+    for later_s in [1, 2, 3, UNKNOWN_KID_REFETCH_INTERVAL_S] {
         assert!(ask(&mut world, &partner, later_s, "invented").await.is_err());
     }
     assert_eq!(world.host.asked(), 2, "one fetch for all of them");
@@ -69,8 +72,8 @@ async fn an_unknown_kid_fetches_once_and_then_waits() {
     let mut jwk = successor.ec_jwk.clone();
     jwk["kid"] = json!("ec-2");
     world.host.serve(&[partner.ec_jwk.clone(), jwk], Some(60));
-    ask(&mut world, &successor, 2 + UNKNOWN_KID_THROTTLE_S, "ec-2").await.unwrap();
-    ask(&mut world, &partner, 2 + UNKNOWN_KID_THROTTLE_S, "ec-1").await.unwrap();
+    ask(&mut world, &successor, 2 + UNKNOWN_KID_REFETCH_INTERVAL_S, "ec-2").await.unwrap();
+    ask(&mut world, &partner, 2 + UNKNOWN_KID_REFETCH_INTERVAL_S, "ec-1").await.unwrap();
     assert_eq!(world.host.asked(), 3);
 }
 
@@ -95,10 +98,10 @@ async fn old_keys_are_kept_while_the_partners_host_is_down() {
     ask(&mut world, &partner, 0, "ec-1").await.unwrap();
     world.host.go_down();
     ask(&mut world, &partner, 60, "ec-1").await.unwrap();
-    ask(&mut world, &partner, 60 + RETRY_AFTER_FAILURE_S - 1, "ec-1").await.unwrap();
+    ask(&mut world, &partner, 60 + FAILED_FETCH_RETRY_DELAY_S - 1, "ec-1").await.unwrap();
     assert_eq!(world.host.asked(), 2, "a failed fetch is not repeated at once");
-    ask(&mut world, &partner, 60 + RETRY_AFTER_FAILURE_S, "ec-1").await.unwrap();
-    let error = ask(&mut world, &partner, 60 + STALE_MAX_S + 60, "ec-1").await.unwrap_err();
+    ask(&mut world, &partner, 60 + FAILED_FETCH_RETRY_DELAY_S, "ec-1").await.unwrap();
+    let error = ask(&mut world, &partner, 60 + STALE_DURING_OUTAGE_MAX_S + 60, "ec-1").await.unwrap_err();
     assert!(error.contains("could not be fetched"), "{error}");
 }
 
@@ -115,7 +118,7 @@ async fn an_address_that_answers_without_a_key_set_withdraws_the_keys_at_once() 
                 Some(refusal) => world.host.refuse(refusal),
                 None => world.host.answer(b"<!doctype html><title>Sign in</title>"),
             }
-            for later_s in [60, 61, 60 + RETRY_AFTER_FAILURE_S] {
+            for later_s in [60, 61, 60 + FAILED_FETCH_RETRY_DELAY_S] {
                 assert!(ask(&mut world, &partner, later_s, "ec-1").await.is_err(), "{refusal:?} {later_s}");
             }
             world.host.serve(std::slice::from_ref(&partner.ec_jwk), fresh_for_s);
@@ -131,7 +134,7 @@ async fn old_keys_are_kept_while_the_partners_host_is_overloaded() {
         ask(&mut world, &partner, 0, "ec-1").await.unwrap();
         world.host.refuse(JwksFetchError::Status(status));
         ask(&mut world, &partner, 60, "ec-1").await.unwrap();
-        assert!(ask(&mut world, &partner, 61 + STALE_MAX_S, "ec-1").await.is_err());
+        assert!(ask(&mut world, &partner, 61 + STALE_DURING_OUTAGE_MAX_S, "ec-1").await.is_err());
     }
 }
 
@@ -155,7 +158,7 @@ async fn a_host_that_never_answered_is_named_in_the_refusal() {
     let error = ask(&mut world, &partner, 0, "ec-1").await.unwrap_err();
     assert!(error.contains("jwks_uri could not be fetched"), "{error}");
     world.host.serve(std::slice::from_ref(&partner.ec_jwk), None);
-    ask(&mut world, &partner, RETRY_AFTER_FAILURE_S, "ec-1").await.unwrap();
+    ask(&mut world, &partner, FAILED_FETCH_RETRY_DELAY_S, "ec-1").await.unwrap();
 }
 
 #[tokio::test]
@@ -180,7 +183,7 @@ async fn inline_keys_and_published_keys_count_together() {
     let inline = Partner::with_ec_seed(9);
     let mut jwk = inline.ec_jwk.clone();
     jwk["kid"] = json!("inline");
-    world.memory.put(
+    world.memory.put_resource(
         "Client",
         "partner",
         json!({
@@ -225,7 +228,7 @@ async fn while_the_host_is_down_nobody_waits_for_it() {
     world.host.go_down();
     ask(&mut world, &partner, 60, "ec-1").await.unwrap();
     let asked = world.host.asked();
-    ask(&mut world, &partner, 60 + RETRY_AFTER_FAILURE_S, "ec-1").await.unwrap();
+    ask(&mut world, &partner, 60 + FAILED_FETCH_RETRY_DELAY_S, "ec-1").await.unwrap();
     assert_eq!(world.host.asked(), asked, "answered before the attempt beside it began");
 }
 
@@ -234,7 +237,7 @@ async fn a_kid_may_stand_on_keys_of_two_types_in_two_places() {
     let (mut world, partner) = published().await;
     let mut rsa = partner.rsa_jwk.clone();
     rsa["kid"] = json!("ec-1");
-    world.memory.put(
+    world.memory.put_resource(
         "Client",
         "partner",
         json!({

@@ -1,7 +1,7 @@
 //! The EHR launch.
 
-use oauth_core::authorize::{AuthorizationError, ConsentDecision};
-use oauth_core::launch::{EhrLaunch, LaunchError, LaunchUri, LaunchUriError};
+use oauth_core::authorization_endpoint::{AuthorizationRedirectError, ConsentDecision};
+use oauth_core::launch::{EhrLaunchRequester, LaunchContextError, LaunchUriError, LaunchUriResponse};
 use serde_json::{Value, json};
 
 use crate::people::{app, clinic, consent, leave, refusal, sign_in_page, user};
@@ -16,8 +16,8 @@ fn params() -> Value {
     })
 }
 
-async fn launch(world: &World, params: &Value) -> Result<LaunchUri, LaunchUriError> {
-    world.server.launches.get_launch_uri(&world.env(), EhrLaunch::default(), params).await
+async fn launch(world: &World, params: &Value) -> Result<LaunchUriResponse, LaunchUriError> {
+    world.server.launches.get_launch_uri(&world.env(), EhrLaunchRequester::default(), params).await
 }
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn a_launch_address_names_the_server_and_the_context() {
     let written = serde_json::to_value(&made).unwrap();
     let keys: Vec<_> = written.as_object().unwrap().keys().cloned().collect();
     assert_eq!(keys, ["uri", "launch", "iss", "launch-uri"]);
-    let claims = made.launch.split('.').nth(1).and_then(oauth_core::jose::from_base64url).unwrap();
+    let claims = made.launch.split('.').nth(1).and_then(oauth_core::jose::decode_base64url).unwrap();
     let claims: Value = serde_json::from_slice(&claims).unwrap();
     assert_eq!(
         (&claims["client"], &claims["user"], &claims["exp"]),
@@ -45,10 +45,10 @@ async fn a_launch_that_would_fail_is_refused_at_once() {
     user(&world, "gone", json!({"active": false}));
     let mut plain = app();
     plain["smart"] = json!({});
-    world.memory.put("Client", "plain", plain);
+    world.memory.put_resource("Client", "plain", plain);
     let mut asleep = app();
     asleep["active"] = json!(false);
-    world.memory.put("Client", "asleep", asleep);
+    world.memory.put_resource("Client", "asleep", asleep);
     for (member, value, said) in [
         ("client", json!("nobody"), "client"),
         ("client", json!("asleep"), "client"),
@@ -127,7 +127,7 @@ async fn a_launch_gives_its_context_to_its_user_and_once() {
     let allow = ConsentDecision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
     let (error, cause) = refusal(world.decide(&page.transaction, allow, &cookie).await);
     assert_eq!((error.as_str(), world.codes()), ("invalid_request", 1));
-    assert!(matches!(cause, AuthorizationError::Launch(LaunchError::Used)));
+    assert!(matches!(cause, AuthorizationRedirectError::Launch(LaunchContextError::Used)));
     // The session of the user is honoured: no page at all for the next launch.
     let again = launch(&world, &params()).await.unwrap();
     leave(world.begin(&[("scope", SCOPE), ("launch", &again.launch)], Some(&cookie)).await);
@@ -136,15 +136,18 @@ async fn a_launch_gives_its_context_to_its_user_and_once() {
 #[tokio::test]
 async fn a_launch_is_good_for_its_time_its_client_and_this_server() {
     let mut world = clinic().await;
-    world.memory.put("Client", "other", app());
+    world.memory.put_resource("Client", "other", app());
     let made = launch(&world, &params()).await.unwrap();
     let begin = |client: &'static str, jwt: String| {
         let world = &world;
         async move { world.begin(&[("client_id", client), ("scope", SCOPE), ("launch", jwt.as_str())], None).await }
     };
     let damaged = format!("{}x", made.launch);
-    let token =
-        world.server.issuer.sign(&world.env(), oauth_core::jose::SigningAlg::ES256, &json!({"sub": "ada"})).unwrap();
+    let token = world
+        .server
+        .issuer
+        .sign_jwt(&world.env(), oauth_core::jose::SigningAlg::ES256, &json!({"sub": "ada"}))
+        .unwrap();
     for (client, jwt) in [("other", made.launch.clone()), ("app", damaged), ("app", token), ("app", "p-ada".to_owned())]
     {
         assert_eq!(refusal(begin(client, jwt).await).0, "invalid_request");
@@ -154,7 +157,7 @@ async fn a_launch_is_good_for_its_time_its_client_and_this_server() {
     world.now_s += 1;
     let (error, cause) = refusal(world.begin(&[("scope", SCOPE), ("launch", &made.launch)], None).await);
     assert_eq!(error, "invalid_request");
-    assert!(matches!(cause, AuthorizationError::Launch(LaunchError::Expired)));
+    assert!(matches!(cause, AuthorizationRedirectError::Launch(LaunchContextError::Expired)));
     // Who came in time may take its time to sign in.
     let cookie = world.cookie_of("ada").await;
     consent(world.resume(&page.transaction, Some(&cookie)).await);
@@ -171,7 +174,7 @@ async fn a_launch_is_not_for_whoever_else_is_signed_in() {
     let bob_again = world.cookie_of("bob").await;
     let (error, cause) = refusal(world.resume(&page.transaction, Some(&bob_again)).await);
     assert_eq!(error, "access_denied");
-    assert!(matches!(cause, AuthorizationError::OtherUser));
+    assert!(matches!(cause, AuthorizationRedirectError::OtherUser));
 }
 
 #[tokio::test]
@@ -183,7 +186,7 @@ async fn a_launch_opens_to_a_member_no_record_but_the_own_and_to_staff_the_one_i
     let cookie = world.cookie_of("ada").await;
     let (error, cause) = refusal(world.begin(&[("scope", SCOPE), ("launch", &made.launch)], Some(&cookie)).await);
     assert_eq!(error, "access_denied");
-    assert!(matches!(cause, AuthorizationError::NoPatient));
+    assert!(matches!(cause, AuthorizationRedirectError::NoPatient));
     user(&world, "nurse", json!({"fhirUser": {"reference": "Practitioner/n"}}));
     stranger["user"] = json!("nurse");
     let made = launch(&world, &stranger).await.unwrap();

@@ -1,6 +1,6 @@
 //! What strangers send.
 
-use oauth_core::jose::base64url;
+use oauth_core::jose::encode_base64url;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ thread_local! {
 fn refused(assertion: &str) -> Result<(), TestCaseError> {
     WORLD.with(|(runtime, world, _)| {
         let error = runtime.block_on(world.assert(assertion)).err();
-        let code = error.as_ref().map(oauth_core::token::TokenError::code);
+        let code = error.as_ref().map(oauth_core::token_endpoint::TokenError::error_code);
         prop_assert!(matches!(code, Some("invalid_client" | "invalid_request")), "{error:?}");
         let text = error.map(|error| error.to_string()).unwrap_or_default();
         prop_assert!(text.chars().all(|c| (c == ' ' || c.is_ascii_graphic()) && c != '"' && c != '\\'), "{text}");
@@ -55,7 +55,7 @@ proptest! {
 
     #[test]
     fn any_json_as_header_and_payload_is_refused(header in json_value(), payload in json_value()) {
-        let part = |value: &Value| base64url(value.to_string().as_bytes());
+        let part = |value: &Value| encode_base64url(value.to_string().as_bytes());
         refused(&format!("{}.{}.AAAA", part(&header), part(&payload)))?;
     }
 
@@ -67,8 +67,8 @@ proptest! {
         let mut claims = claims("forged");
         claims[name] = value;
         let header = json!({ "alg": "ES384", "kid": "ec-1", "typ": "JWT" });
-        let part = |value: &Value| base64url(value.to_string().as_bytes());
-        refused(&format!("{}.{}.{}", part(&header), part(&claims), base64url(&[7; 96])))?;
+        let part = |value: &Value| encode_base64url(value.to_string().as_bytes());
+        refused(&format!("{}.{}.{}", part(&header), part(&claims), encode_base64url(&[7; 96])))?;
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The `password` grant, and the token of the `implicit` one.
 
-use oauth_core::authorization::Authorization;
 use oauth_core::client::GrantType;
-use oauth_core::person::Person;
-use oauth_core::secret::hash_password;
-use oauth_core::token::TokenError;
+use oauth_core::end_user::EndUser;
+use oauth_core::granted_authorization::GrantedAuthorization;
+use oauth_core::secret_hash::hash_password;
+use oauth_core::token_endpoint::TokenError;
 use serde_json::{Value, json};
 
 use crate::app::{ada, authorization, but, refresh, rows, with_app};
@@ -25,10 +25,10 @@ fn app() -> Value {
 /// A deployment whose app may ask for ada's password.
 async fn with_password() -> World {
     let world = with_app().await;
-    world.memory.put("Client", "app", app());
+    world.memory.put_resource("Client", "app", app());
     let mut user = ada();
     user["password"] = json!(hash_password(&world.env(), PASSWORD.as_bytes()).unwrap().to_text());
-    world.memory.put("User", "ada", user);
+    world.memory.put_resource("User", "ada", user);
     world
 }
 
@@ -40,7 +40,7 @@ async fn refused(world: &World, form: &[(&str, &str)]) -> &'static str {
     let before = rows(world);
     let error = world.token(form).await.unwrap_err();
     assert_eq!(rows(world), before, "{form:?}");
-    error.code()
+    error.error_code()
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn a_narrower_scope_is_what_was_asked_for_and_system_scopes_are_nobodys() 
     let asked = async |scope: &str| {
         let mut form = FORM.to_vec();
         form.push(("scope", scope));
-        world.token(&form).await.map(|response| response.scope).map_err(|error| error.code())
+        world.token(&form).await.map(|response| response.scope).map_err(|error| error.error_code())
     };
     assert_eq!(asked("patient/Observation.rs system/*.rs email").await, Ok(Some("patient/Observation.rs".to_owned())));
     assert_eq!(asked("system/*.rs").await, Err("invalid_scope"));
@@ -74,32 +74,32 @@ async fn a_narrower_scope_is_what_was_asked_for_and_system_scopes_are_nobodys() 
 #[tokio::test]
 async fn a_wrong_password_and_an_unknown_name_are_refused_in_one_text_and_the_right_one_with_the_reason() {
     let world = with_password().await;
-    let mut idle = world.memory.get("User", "ada").unwrap().resource;
+    let mut idle = world.memory.get_resource("User", "ada").unwrap().resource;
     idle["userName"] = json!("idle");
     idle["email"] = json!("idle@example.org");
     idle["active"] = json!(false);
-    world.memory.put("User", "idle", idle);
+    world.memory.put_resource("User", "idle", idle);
     let mut texts = Vec::new();
     let idle_and_wrong = but(&but(&FORM, "username", "idle"), "password", "wrong");
     for form in [but(&FORM, "password", "wrong"), but(&FORM, "username", "nobody"), idle_and_wrong] {
         let before = rows(&world);
         let error = world.token(&form).await.unwrap_err();
-        assert_eq!((error.code(), rows(&world)), ("invalid_grant", before), "{form:?}");
+        assert_eq!((error.error_code(), rows(&world)), ("invalid_grant", before), "{form:?}");
         texts.push(error.to_string());
     }
     texts.dedup();
     assert_eq!(texts.len(), 1);
-    let mut two_steps = world.memory.get("User", "ada").unwrap().resource;
+    let mut two_steps = world.memory.get_resource("User", "ada").unwrap().resource;
     two_steps["userName"] = json!("two-steps");
     two_steps["email"] = json!("two-steps@example.org");
     two_steps["twoFactor"] = json!({"enabled": true});
-    world.memory.put("User", "two-steps", two_steps);
+    world.memory.put_resource("User", "two-steps", two_steps);
     for (name, reason) in [
         ("idle", "User is inactive"),
         ("two-steps", "the user needs a second factor, which this server does not support"),
     ] {
         let error = world.token(&but(&FORM, "username", name)).await.unwrap_err();
-        assert_eq!((error.code(), error.to_string().as_str()), ("invalid_grant", reason));
+        assert_eq!((error.error_code(), error.to_string().as_str()), ("invalid_grant", reason));
     }
 }
 
@@ -111,14 +111,14 @@ async fn what_is_missing_is_an_invalid_request_and_other_clients_may_not_ask() {
     }
     let mut other = app();
     other["grant_types"] = json!(["code"]);
-    world.memory.put("Client", "app", other);
+    world.memory.put_resource("Client", "app", other);
     assert_eq!(refused(&world, &FORM).await, "unauthorized_client");
     let mut confidential = app();
     confidential["auth"]["password"]["secret_required"] = json!(true);
-    world.memory.put("Client", "app", confidential.clone());
+    world.memory.put_resource("Client", "app", confidential.clone());
     assert_eq!(refused(&world, &FORM).await, "invalid_client");
     confidential["secret"] = json!(world.sealed_secret(GENERATED));
-    world.memory.put("Client", "app", confidential);
+    world.memory.put_resource("Client", "app", confidential);
     assert_eq!(refused(&world, &FORM).await, "invalid_client");
     let form = but(&FORM, "client_id", "");
     assert!(world.token_with(Some(&basic("app", GENERATED)), &form).await.is_ok());
@@ -135,7 +135,7 @@ async fn a_guesser_is_stopped_by_the_limits_of_the_sign_in_page() {
             break;
         }
     }
-    assert_eq!(stopped.unwrap().code(), "temporarily_unavailable");
+    assert_eq!(stopped.unwrap().error_code(), "temporarily_unavailable");
     assert!(world.token(&FORM).await.is_err(), "the right password is not let through either");
 }
 
@@ -145,7 +145,7 @@ async fn guessed(world: &World, username: &str, address: &str, authorization: Op
     if authorization.is_some() {
         form.retain(|(name, _)| *name != "client_id");
     }
-    world.token_from(address, authorization, &form).await.unwrap_err().code()
+    world.token_from(address, authorization, &form).await.unwrap_err().error_code()
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn through_an_app_that_proves_itself_an_account_waits_and_nobody_else() {
     let mut confidential = app();
     confidential["auth"]["password"]["secret_required"] = json!(true);
     confidential["secret"] = json!(world.sealed_secret(GENERATED));
-    world.memory.put("Client", "app", confidential);
+    world.memory.put_resource("Client", "app", confidential);
     let header = basic("app", GENERATED);
     for number in 0..61 {
         let name = format!("name-{number}");
@@ -184,19 +184,19 @@ async fn through_an_app_that_proves_itself_an_account_waits_and_nobody_else() {
 #[tokio::test]
 async fn the_implicit_grant_gives_an_access_token_alone() {
     let world = with_password().await;
-    let stored = world.memory.get("User", "ada").unwrap();
-    let person = Person::read("ada", &stored, BASE);
-    let client = world.server.directory.client("app").await.unwrap().unwrap();
-    let authorization = Authorization { grant: GrantType::Implicit, ..authorization(&world) };
+    let stored = world.memory.get_resource("User", "ada").unwrap();
+    let person = EndUser::from_stored("ada", &stored, BASE);
+    let client = world.server.directory.cached_or_loaded_client("app").await.unwrap().unwrap();
+    let authorization = GrantedAuthorization { grant: GrantType::Implicit, ..authorization(&world) };
     let both = (client.as_ref(), &person);
-    let response = world.server.tokens.implicit(&world.env(), both, &authorization, None).await.unwrap();
+    let response = world.server.tokens.issue_implicit_token(&world.env(), both, &authorization, None).await.unwrap();
     assert_eq!((response.refresh_token, response.id_token, response.expires_in), (None, None, 300));
     assert_eq!(world.claims(&response.access_token)["sub"], "ada");
     let bearer = format!("Bearer {}", response.access_token);
-    let caller = world.server.callers.identify(&world.env(), Some(&bearer)).await.unwrap();
-    assert_eq!(caller.person().unwrap().id, "ada");
-    let changed = Authorization { credential: [0; 32], ..authorization };
+    let caller = world.server.callers.authenticate_without_address(&world.env(), Some(&bearer)).await.unwrap();
+    assert_eq!(caller.represented_end_user().unwrap().id, "ada");
+    let changed = GrantedAuthorization { credential: [0; 32], ..authorization };
     let before = rows(&world);
-    let refusal = world.server.tokens.implicit(&world.env(), both, &changed, None).await.unwrap_err();
-    assert_eq!((refusal.code(), rows(&world)), ("invalid_grant", before));
+    let refusal = world.server.tokens.issue_implicit_token(&world.env(), both, &changed, None).await.unwrap_err();
+    assert_eq!((refusal.error_code(), rows(&world)), ("invalid_grant", before));
 }

@@ -1,13 +1,13 @@
 //! Members, staff and apps of the tests, and a browser that is led through the pages.
 
-use oauth_core::authorize::{
-    self, AuthorizationError, AuthorizationParameters, AuthorizeError, ClientRedirect, ConsentDecision, ConsentPage,
-    NextPage, PageError, UserAgent,
+use oauth_core::authorization_endpoint::{
+    self, AuthorizationPageError, AuthorizationParameters, AuthorizationRedirectError, AuthorizationRequestError,
+    ClientRedirect, ConsentDecision, ConsentPage, NextPageOrRedirect, UserAgentContext,
 };
 use oauth_core::jose::sha256;
 use oauth_core::ports::PatientSummary;
-use oauth_core::secret::hash_password;
-use oauth_core::sign_in::{SignInAttempt, SignInError, SignedIn};
+use oauth_core::secret_hash::hash_password;
+use oauth_core::sign_in::{SignInAttempt, SignInError, SignedInUser};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
@@ -36,11 +36,11 @@ pub(crate) fn app() -> Value {
 /// A deployment with the app `app` and the member `ada`, who is the patient `p-ada`.
 pub(crate) async fn clinic() -> World {
     let world = World::new().await;
-    world.memory.put("Client", "app", app());
+    world.memory.put_resource("Client", "app", app());
     user(&world, "ada", json!({"fhirUser": {"reference": "Patient/p-ada"}, "name": {"formatted": "Ada Lovelace"}}));
     for (id, name) in [("p-ada", "Ada Lovelace"), ("p-bob", "Bob Lovelace"), ("p-eve", "Eve Stranger")] {
         let patient = PatientSummary { id: id.to_owned(), name: name.to_owned(), ..PatientSummary::default() };
-        world.memory.rows().patients.push(patient);
+        world.memory.lock_rows().patients.push(patient);
     }
     world
 }
@@ -53,7 +53,7 @@ pub(crate) fn user(world: &World, id: &str, members: Value) {
     if let (Value::Object(resource), Value::Object(members)) = (&mut resource, members) {
         resource.extend(members);
     }
-    world.memory.put("User", id, resource);
+    world.memory.put_resource("User", id, resource);
 }
 
 /// A good authorization request of `app`, with these parameters in place of its own; an empty value takes one
@@ -79,7 +79,7 @@ impl World {
         &self,
         changes: &[(&str, &str)],
         cookie: Option<&str>,
-    ) -> Result<NextPage, AuthorizeError> {
+    ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
         self.begin_with(request(changes), cookie).await
     }
 
@@ -87,14 +87,18 @@ impl World {
         &self,
         pairs: Vec<(String, String)>,
         cookie: Option<&str>,
-    ) -> Result<NextPage, AuthorizeError> {
-        let browser = UserAgent { session: cookie, address: Some("192.0.2.7") };
-        self.server.authorize.begin(&self.env(), &AuthorizationParameters::new(pairs), browser).await
+    ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
+        let browser = UserAgentContext { session: cookie, address: Some("192.0.2.7") };
+        self.server.authorize.begin_authorization(&self.env(), &AuthorizationParameters::new(pairs), browser).await
     }
 
-    pub(crate) async fn resume(&self, transaction: &str, cookie: Option<&str>) -> Result<NextPage, AuthorizeError> {
-        let browser = UserAgent { session: cookie, address: Some("192.0.2.7") };
-        self.server.authorize.resume(&self.env(), transaction, browser).await
+    pub(crate) async fn resume(
+        &self,
+        transaction: &str,
+        cookie: Option<&str>,
+    ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
+        let browser = UserAgentContext { session: cookie, address: Some("192.0.2.7") };
+        self.server.authorize.resume_authorization(&self.env(), transaction, browser).await
     }
 
     pub(crate) async fn pick(
@@ -102,9 +106,9 @@ impl World {
         transaction: &str,
         patient: &str,
         cookie: &str,
-    ) -> Result<NextPage, AuthorizeError> {
-        let browser = UserAgent { session: Some(cookie), address: Some("192.0.2.7") };
-        self.server.authorize.pick(&self.env(), transaction, patient, browser).await
+    ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
+        let browser = UserAgentContext { session: Some(cookie), address: Some("192.0.2.7") };
+        self.server.authorize.choose_patient(&self.env(), transaction, patient, browser).await
     }
 
     pub(crate) async fn decide(
@@ -112,9 +116,9 @@ impl World {
         transaction: &str,
         decision: ConsentDecision,
         cookie: &str,
-    ) -> Result<NextPage, AuthorizeError> {
-        let browser = UserAgent { session: Some(cookie), address: Some("192.0.2.7") };
-        self.server.authorize.decide(&self.env(), transaction, decision, browser).await
+    ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
+        let browser = UserAgentContext { session: Some(cookie), address: Some("192.0.2.7") };
+        self.server.authorize.decide_consent(&self.env(), transaction, decision, browser).await
     }
 
     /// Presses Allow with these ticks.
@@ -123,7 +127,7 @@ impl World {
         leave(self.decide(&page.transaction, ConsentDecision::Allow { scopes }, cookie).await)
     }
 
-    pub(crate) async fn try_password(&self, login: &str, password: &str) -> Result<SignedIn, SignInError> {
+    pub(crate) async fn try_password(&self, login: &str, password: &str) -> Result<SignedInUser, SignInError> {
         let password = password.to_owned().into();
         let attempt = SignInAttempt { login, password: &password, session: None, address: None, app: None };
         self.server.sign_in.sign_in(&self.env(), &attempt).await
@@ -138,14 +142,14 @@ impl World {
     pub(crate) fn authorization(&self, departure: &ClientRedirect) -> Value {
         let code = parameter(&departure.location, "code").unwrap();
         let digest = sha256(code.as_bytes());
-        let members = self.memory.rows();
+        let members = self.memory.lock_rows();
         // Before it stands the moment.
         let (_, stored) = members.codes.iter().find(|(hash, _)| hash[8..] == digest[8..]).unwrap();
         stored.code.authorization.clone()
     }
 
     pub(crate) fn codes(&self) -> usize {
-        self.memory.rows().codes.len()
+        self.memory.lock_rows().codes.len()
     }
 }
 
@@ -155,38 +159,44 @@ pub(crate) fn parameter(location: &str, name: &str) -> Option<String> {
     url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
-pub(crate) fn leave(step: Result<NextPage, AuthorizeError>) -> ClientRedirect {
+pub(crate) fn leave(step: Result<NextPageOrRedirect, AuthorizationRequestError>) -> ClientRedirect {
     match step {
-        Ok(NextPage::Leave(departure)) => departure,
+        Ok(NextPageOrRedirect::Leave(departure)) => departure,
         other => panic!("the browser should leave: {other:?}"),
     }
 }
 
-pub(crate) fn consent(step: Result<NextPage, AuthorizeError>) -> ConsentPage {
+pub(crate) fn consent(step: Result<NextPageOrRedirect, AuthorizationRequestError>) -> ConsentPage {
     match step {
-        Ok(NextPage::Consent(page)) => page,
+        Ok(NextPageOrRedirect::Consent(page)) => page,
         other => panic!("the person should be asked: {other:?}"),
     }
 }
 
-pub(crate) fn sign_in_page(step: Result<NextPage, AuthorizeError>) -> authorize::SignInPage {
+pub(crate) fn sign_in_page(
+    step: Result<NextPageOrRedirect, AuthorizationRequestError>,
+) -> authorization_endpoint::SignInPage {
     match step {
-        Ok(NextPage::SignIn(page)) => page,
+        Ok(NextPageOrRedirect::SignIn(page)) => page,
         other => panic!("the person should sign in: {other:?}"),
     }
 }
 
-pub(crate) fn patient_page(step: Result<NextPage, AuthorizeError>) -> authorize::PatientPage {
+pub(crate) fn patient_page(
+    step: Result<NextPageOrRedirect, AuthorizationRequestError>,
+) -> authorization_endpoint::PatientSelectionPage {
     match step {
-        Ok(NextPage::PickPatient(page)) => page,
+        Ok(NextPageOrRedirect::PickPatient(page)) => page,
         other => panic!("the person should choose: {other:?}"),
     }
 }
 
 /// The `error` the app is told, with its description.
-pub(crate) fn refusal(step: Result<NextPage, AuthorizeError>) -> (String, AuthorizationError) {
+pub(crate) fn refusal(
+    step: Result<NextPageOrRedirect, AuthorizationRequestError>,
+) -> (String, AuthorizationRedirectError) {
     match step {
-        Err(AuthorizeError::Redirect { departure, cause }) => {
+        Err(AuthorizationRequestError::Redirect { departure, cause }) => {
             assert!(departure.location.starts_with(CALLBACK), "{}", departure.location);
             (parameter(&departure.location, "error").unwrap(), *cause)
         }
@@ -194,9 +204,9 @@ pub(crate) fn refusal(step: Result<NextPage, AuthorizeError>) -> (String, Author
     }
 }
 
-pub(crate) fn page_fault(step: Result<NextPage, AuthorizeError>) -> PageError {
+pub(crate) fn page_fault(step: Result<NextPageOrRedirect, AuthorizationRequestError>) -> AuthorizationPageError {
     match step {
-        Err(AuthorizeError::Page(fault)) => fault,
+        Err(AuthorizationRequestError::Page(fault)) => fault,
         other => panic!("the person should see a page: {other:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use oauth_core::authorize::{AuthorizeError, ConsentDecision, NextPage};
+use oauth_core::authorization_endpoint::{AuthorizationRequestError, ConsentDecision, NextPageOrRedirect};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 use serde_json::json;
@@ -100,7 +100,7 @@ async fn world() -> World {
     let mut client = app();
     client["grant_types"] = json!(["code", "implicit"]);
     client["auth"]["implicit"] = json!({"redirect_uri": IMPLICIT, "token_format": "jwt"});
-    world.memory.put("Client", "app", client);
+    world.memory.put_resource("Client", "app", client);
     world
 }
 
@@ -124,13 +124,13 @@ fn no_request_leads_to_an_address_that_is_not_the_registered_one() {
         }
         let asked: Vec<String> = pairs.iter().filter(|(name, _)| name == "redirect_uri").map(|(_, value)| value.clone()).collect();
         match run(world.begin_with(pairs, signed_in.then_some(cookie.as_str()))) {
-            Ok(NextPage::Leave(departure)) | Err(AuthorizeError::Redirect { departure, .. }) => {
+            Ok(NextPageOrRedirect::Leave(departure)) | Err(AuthorizationRequestError::Redirect { departure, .. }) => {
                 left.set(left.get() + 1);
                 prop_assert!(is_the_apps(&departure.location), "{}", departure.location);
                 prop_assert!(asked.iter().all(|asked| departure.location.starts_with(asked.as_str())));
             }
-            Ok(_) | Err(AuthorizeError::Page(_)) => {}
-            Err(AuthorizeError::Store(error)) => prop_assert!(false, "{error}"),
+            Ok(_) | Err(AuthorizationRequestError::Page(_)) => {}
+            Err(AuthorizationRequestError::Store(error)) => prop_assert!(false, "{error}"),
         }
     });
     assert!(left.get() > 50, "the test meets redirects: {}", left.get());
@@ -149,13 +149,13 @@ fn what_is_granted_was_requested_registered_and_ticked() {
         if let Some(registered) = &registered {
             client["scope"] = json!(registered);
         }
-        world.memory.put("Client", "app", client);
-        world.memory.rows().grants.clear();
-        let Ok(NextPage::Consent(page)) = run(world.begin(&[("scope", &asked.join(" "))], Some(&cookie))) else { return Ok(()) };
+        world.memory.put_resource("Client", "app", client);
+        world.memory.lock_rows().grants.clear();
+        let Ok(NextPageOrRedirect::Consent(page)) = run(world.begin(&[("scope", &asked.join(" "))], Some(&cookie))) else { return Ok(()) };
         let ticked: Vec<String> = page.items.iter().zip(ticks.iter().cycle()).filter(|(_, tick)| **tick).map(|(item, _)| item.scope.clone()).collect();
         let mut posted = ticked.clone();
         posted.push("user/*.cruds".to_owned());
-        let Ok(NextPage::Leave(departure)) = run(world.decide(&page.transaction, ConsentDecision::Allow { scopes: posted }, &cookie)) else { return Ok(()) };
+        let Ok(NextPageOrRedirect::Leave(departure)) = run(world.decide(&page.transaction, ConsentDecision::Allow { scopes: posted }, &cookie)) else { return Ok(()) };
         met.set(met.get() + 1);
         let granted = ScopeSet::parse(world.authorization(&departure)["scope"].as_str().unwrap()).unwrap();
         let asked = ScopeSet::from_registered(&asked).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use oauth_core::authorization::Authorization;
+use oauth_core::granted_authorization::GrantedAuthorization;
 use oauth_core::jose::sha256;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
@@ -26,7 +26,7 @@ async fn refused(world: &World, authorization: Option<&str>, form: &[(&str, &str
     let before = rows(world);
     let error = world.token_with(authorization, form).await.unwrap_err();
     assert_eq!(rows(world), before, "{form:?}");
-    error.code()
+    error.error_code()
 }
 
 fn form(token: &str) -> Vec<(&'static str, &str)> {
@@ -35,7 +35,7 @@ fn form(token: &str) -> Vec<(&'static str, &str)> {
 
 /// Whether the token would be good for a new one, without using it.
 fn is_alive(world: &World, token: &str) -> bool {
-    let rows = world.memory.rows();
+    let rows = world.memory.lock_rows();
     let held = rows.refresh_tokens.get(&sha256(token.as_bytes())).filter(|held| held.used_s.is_none());
     held.and_then(|held| rows.families.get(&held.token.family_id)).is_some_and(|row| !row.revoked)
 }
@@ -77,7 +77,7 @@ async fn a_token_used_again_after_that_ends_the_family() {
     assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
     assert_eq!(refused(&world, None, &form(&successor)).await, "invalid_grant");
     let bearer = format!("Bearer {}", answer.access_token);
-    let caller = world.server.callers.identify(&world.env(), Some(&bearer)).await;
+    let caller = world.server.callers.authenticate_without_address(&world.env(), Some(&bearer)).await;
     assert!(caller.is_err(), "its access tokens end too");
 }
 
@@ -121,7 +121,7 @@ async fn a_scope_beyond_the_grant_is_an_invalid_scope() {
 #[tokio::test]
 async fn a_refresh_token_is_bound_to_its_app() {
     let world = with_app().await;
-    world.memory.put("Client", "other", public_app());
+    world.memory.put_resource("Client", "other", public_app());
     let token = first(&world).await;
     assert_eq!(refused(&world, None, &but(&form(&token), "client_id", "other")).await, "invalid_grant");
     assert_eq!(refused(&world, None, &but(&form(&token), "client_id", "nobody")).await, "invalid_client");
@@ -144,7 +144,7 @@ async fn a_confidential_app_authenticates_at_every_refresh() {
     let world = with_app().await;
     let mut app = public_app();
     app["secret"] = json!(world.sealed_secret(GENERATED));
-    world.memory.put("Client", "app", app);
+    world.memory.put_resource("Client", "app", app);
     let header = basic("app", GENERATED);
     let code = crate::app::code(&world).await;
     let redeem = but(&redemption(&code), "client_id", "");
@@ -178,7 +178,7 @@ async fn a_client_sets_both_lifetimes_and_no_access_token_outlives_the_second() 
     let mut app = public_app();
     app["auth"]["authorization_code"]["refresh_token_expiration"] = json!(3000);
     app["auth"]["authorization_code"]["refresh_token_lifetime"] = json!(5000);
-    world.memory.put("Client", "app", app);
+    world.memory.put_resource("Client", "app", app);
     let token = first(&world).await;
     world.now_s += 2999;
     let response = refresh(&world, &token).await.unwrap();
@@ -193,13 +193,13 @@ async fn nobody_who_left_is_refreshed() {
     inactive["inactive"] = json!(true);
     let world = with_app().await;
     let token = first(&world).await;
-    world.memory.put("User", "ada", inactive);
+    world.memory.put_resource("User", "ada", inactive);
     assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
-    world.memory.put("User", "ada", ada());
+    world.memory.put_resource("User", "ada", ada());
     assert!(refresh(&world, &token).await.is_ok(), "who only slept goes on");
     let world = with_app().await;
     let token = first(&world).await;
-    world.memory.delete("User", "ada", NOW_US);
+    world.memory.delete_resource("User", "ada", NOW_US);
     assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
 }
 
@@ -214,10 +214,10 @@ async fn who_is_not_the_person_any_more_is_never_refreshed_again() {
     for user in [changed, other, nobody] {
         let world = with_app().await;
         let token = first(&world).await;
-        world.memory.put("User", "ada", user);
+        world.memory.put_resource("User", "ada", user);
         assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
         assert!(!is_alive(&world, &token));
-        world.memory.put("User", "ada", ada());
+        world.memory.put_resource("User", "ada", ada());
         assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant", "what ended stays so");
     }
 }
@@ -226,9 +226,9 @@ async fn who_is_not_the_person_any_more_is_never_refreshed_again() {
 async fn first_of(world: &World, own: &str, vouched: bool) -> String {
     let mut user = ada();
     user["fhirUser"] = json!({"reference": own});
-    world.memory.put("User", "ada", user);
+    world.memory.put_resource("User", "ada", user);
     let fhir_user = Some(own.to_owned());
-    let code = issue(world, &Authorization { fhir_user, vouched, ..authorization(world) }).await;
+    let code = issue(world, &GrantedAuthorization { fhir_user, vouched, ..authorization(world) }).await;
     world.token(&redemption(&code)).await.unwrap().refresh_token.unwrap()
 }
 
@@ -247,20 +247,20 @@ async fn a_relative_is_refreshed_only_while_the_relation_lasts() {
         None,
     ] {
         let world = with_app().await;
-        world.memory.put("RelatedPerson", "r", good.clone());
+        world.memory.put_resource("RelatedPerson", "r", good.clone());
         let token = first_of(&world, "RelatedPerson/r", false).await;
         let token = next(&world, &token).await;
         match &over {
-            Some(over) => world.memory.put("RelatedPerson", "r", over.clone()),
-            None => world.memory.delete("RelatedPerson", "r", NOW_US),
+            Some(over) => world.memory.put_resource("RelatedPerson", "r", over.clone()),
+            None => world.memory.delete_resource("RelatedPerson", "r", NOW_US),
         }
         assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant", "{over:?}");
         assert!(!is_alive(&world, &token), "{over:?}");
-        world.memory.put("RelatedPerson", "r", good.clone());
+        world.memory.put_resource("RelatedPerson", "r", good.clone());
         assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant", "what ended stays so");
     }
     let mut world = with_app().await;
-    world.memory.put("RelatedPerson", "r", good);
+    world.memory.put_resource("RelatedPerson", "r", good);
     let mut token = first_of(&world, "RelatedPerson/r", false).await;
     for _ in 0..7 {
         world.now_s += 52 * DAY_S;
@@ -274,11 +274,11 @@ async fn a_relative_is_refreshed_only_while_the_relation_lasts() {
 #[tokio::test]
 async fn a_relation_through_a_person_is_asked_again_too() {
     let world = with_app().await;
-    world.memory.put("RelatedPerson", "r", json!({"patient": {"reference": "Patient/p-1"}}));
-    world.memory.put("Person", "c", json!({"link": [{"target": {"reference": "RelatedPerson/r"}}]}));
+    world.memory.put_resource("RelatedPerson", "r", json!({"patient": {"reference": "Patient/p-1"}}));
+    world.memory.put_resource("Person", "c", json!({"link": [{"target": {"reference": "RelatedPerson/r"}}]}));
     let token = first_of(&world, "Person/c", false).await;
     let token = next(&world, &token).await;
-    world.memory.put("RelatedPerson", "r", json!({"patient": {"reference": "Patient/p-1"}, "active": false}));
+    world.memory.put_resource("RelatedPerson", "r", json!({"patient": {"reference": "Patient/p-1"}, "active": false}));
     assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
 }
 
@@ -311,7 +311,7 @@ async fn a_scope_taken_out_of_the_registration_is_not_refreshed() {
     let world = with_app().await;
     let token = first(&world).await;
     let less = json!(["openid", "fhirUser", "offline_access", "patient/Patient.rs"]);
-    world.memory.put("Client", "app", registered(less));
+    world.memory.put_resource("Client", "app", registered(less));
     let response = refresh(&world, &token).await.unwrap();
     let left = "launch/patient openid fhirUser offline_access patient/Patient.rs";
     assert_eq!(response.scope.as_deref(), Some(left));
@@ -324,7 +324,7 @@ async fn a_scope_taken_out_of_the_registration_is_not_refreshed() {
     let asking = |scope| form(&token).into_iter().chain([("scope", scope)]).collect::<Vec<_>>();
     assert_eq!(refused(&world, None, &asking("patient/Goal.rs")).await, "invalid_scope");
     // What is put in again was granted once.
-    world.memory.put("Client", "app", public_app());
+    world.memory.put_resource("Client", "app", public_app());
     assert_eq!(refresh(&world, &token).await.unwrap().scope.as_deref(), Some(SCOPE));
 }
 
@@ -333,10 +333,10 @@ async fn an_app_registered_for_nothing_of_what_was_granted_is_not_refreshed() {
     let world = with_app().await;
     let token = first(&world).await;
     for left in [json!(["system/*.rs"]), json!([]), json!(["offline_access", "launch/patient"])] {
-        world.memory.put("Client", "app", registered(left.clone()));
+        world.memory.put_resource("Client", "app", registered(left.clone()));
         assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant", "{left}");
     }
-    world.memory.put("Client", "app", public_app());
+    world.memory.put_resource("Client", "app", public_app());
     assert!(refresh(&world, &token).await.is_ok(), "a registration may be put right");
 }
 
@@ -344,13 +344,13 @@ async fn an_app_registered_for_nothing_of_what_was_granted_is_not_refreshed() {
 async fn a_code_gives_nothing_that_was_taken_out_of_the_registration_meanwhile() {
     let world = with_app().await;
     let code = crate::app::code(&world).await;
-    world.memory.put("Client", "app", registered(json!(["openid", "patient/Patient.rs"])));
+    world.memory.put_resource("Client", "app", registered(json!(["openid", "patient/Patient.rs"])));
     let response = world.token(&redemption(&code)).await.unwrap();
     assert_eq!(response.scope.as_deref(), Some("launch/patient openid patient/Patient.rs"));
     assert_eq!(response.refresh_token, None);
     let code = crate::app::code(&world).await;
-    world.memory.put("Client", "app", registered(json!(["system/*.rs"])));
-    assert_eq!(world.token(&redemption(&code)).await.unwrap_err().code(), "invalid_grant");
+    world.memory.put_resource("Client", "app", registered(json!(["system/*.rs"])));
+    assert_eq!(world.token(&redemption(&code)).await.unwrap_err().error_code(), "invalid_grant");
 }
 
 #[tokio::test]
@@ -366,7 +366,7 @@ async fn an_app_that_is_inactive_or_no_longer_registered_is_not_refreshed() {
     for (app, error) in
         [(inactive, "invalid_client"), (without_grant, "unauthorized_client"), (without_refresh, "unauthorized_client")]
     {
-        world.memory.put("Client", "app", app);
+        world.memory.put_resource("Client", "app", app);
         assert_eq!(refused(&world, None, &form(&token)).await, error);
     }
 }
@@ -406,7 +406,7 @@ proptest! {
 async fn chain(uses: &[(usize, i64)]) -> Vec<usize> {
     let mut world = with_app().await;
     let scope = "openid offline_access".to_owned();
-    let code = issue(&world, &Authorization { scope, ..authorization(&world) }).await;
+    let code = issue(&world, &GrantedAuthorization { scope, ..authorization(&world) }).await;
     let mut known = vec![world.token(&redemption(&code)).await.unwrap().refresh_token.unwrap()];
     let mut alive = Vec::new();
     for (back, after_s) in uses {

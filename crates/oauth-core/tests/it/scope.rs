@@ -7,7 +7,7 @@ use crate::world::{GENERATED, World, basic, with_service};
 async fn granted(world: &World, scope: &str) -> Result<Option<String>, &'static str> {
     let form = [("grant_type", "client_credentials"), ("scope", scope)];
     let response = world.token_with(Some(&basic("service", GENERATED)), &form).await;
-    response.map(|response| response.scope).map_err(|error| error.code())
+    response.map(|response| response.scope).map_err(|error| error.error_code())
 }
 
 #[tokio::test]
@@ -48,7 +48,7 @@ async fn a_requested_scope_not_allowed_for_the_client_is_an_invalid_scope() {
 async fn a_client_without_registered_scopes_gets_a_token_without_scope() {
     let world = with_service().await;
     let hash = world.sealed_secret(GENERATED);
-    world.memory.put("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
+    world.memory.put_resource("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
     let form = [("grant_type", "client_credentials")];
     let response = world.token_with(Some(&basic("service", GENERATED)), &form).await.unwrap();
     assert_eq!(response.scope, None);
@@ -66,9 +66,9 @@ async fn a_client_with_a_registration_never_gets_a_token_without_scope() {
     {
         let hash = world.sealed_secret(GENERATED);
         let client = json!({ "grant_types": ["client_credentials"], "secret": hash, "scope": registered });
-        world.memory.put("Client", "service", client);
+        world.memory.put_resource("Client", "service", client);
         let form = [("grant_type", "client_credentials")];
         let response = world.token_with(Some(&basic("service", GENERATED)), &form).await;
-        assert_eq!(response.map(|response| response.scope).map_err(|error| error.code()), Err("invalid_scope"));
+        assert_eq!(response.map(|response| response.scope).map_err(|error| error.error_code()), Err("invalid_scope"));
     }
 }

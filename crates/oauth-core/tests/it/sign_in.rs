@@ -1,6 +1,6 @@
 //! A person gives a name and a password.
 
-use oauth_core::authorize::UserAgent;
+use oauth_core::authorization_endpoint::UserAgentContext;
 use oauth_core::sign_in::{SignInAttempt, SignInError};
 use secrecy::ExposeSecret as _;
 use serde_json::json;
@@ -9,8 +9,8 @@ use crate::people::{PASSWORD, clinic, user};
 use crate::world::{NOW_S, World};
 
 async fn who(world: &World, cookie: &str) -> Option<String> {
-    let browser = UserAgent { session: Some(cookie), address: None };
-    world.server.sessions.person(&world.env(), browser).await.unwrap().map(|person| person.id.clone())
+    let browser = UserAgentContext { session: Some(cookie), address: None };
+    world.server.sessions.signed_in_user(&world.env(), browser).await.unwrap().map(|person| person.id.clone())
 }
 
 #[tokio::test]
@@ -21,7 +21,7 @@ async fn a_person_signs_in_by_name_or_address_whatever_the_case() {
         assert_eq!((signed_in.user_id.as_str(), signed_in.lifetime_s), ("ada", 432_000));
         assert_eq!(who(&world, signed_in.cookie.expose_secret()).await.as_deref(), Some("ada"));
     }
-    let members = world.memory.rows();
+    let members = world.memory.lock_rows();
     assert_eq!(members.sessions.len(), 5);
     assert!(members.sessions.values().all(|session| session.expires_s == NOW_S + 432_000));
 }
@@ -52,8 +52,8 @@ async fn a_caller_without_the_password_does_not_learn_why_it_was_refused() {
         let refused = world.try_password(login, password).await;
         assert!(matches!(refused, Err(SignInError::Wrong)), "{login}: {refused:?}");
     }
-    assert!(world.memory.rows().sessions.is_empty());
-    let audit = world.memory.rows().audit.clone();
+    assert!(world.memory.lock_rows().sessions.is_empty());
+    let audit = world.memory.lock_rows().audit.clone();
     let reasons: Vec<_> = audit.iter().filter_map(|record| record.refused.as_deref()).collect();
     assert_eq!(reasons.len(), 11);
     assert!(reasons.contains(&"wrong password") && reasons.contains(&"unknown user"));
@@ -66,8 +66,8 @@ async fn the_right_password_of_a_person_who_may_not_sign_in_is_answered_with_the
     user(&world, "two-step", json!({"twoFactor": {"enabled": true}}));
     assert!(matches!(world.try_password("gone", PASSWORD).await, Err(SignInError::Inactive)));
     assert!(matches!(world.try_password("two-step", PASSWORD).await, Err(SignInError::SecondFactor)));
-    assert!(world.memory.rows().sessions.is_empty());
-    let audit = world.memory.rows().audit.clone();
+    assert!(world.memory.lock_rows().sessions.is_empty());
+    let audit = world.memory.lock_rows().audit.clone();
     let reasons: Vec<_> = audit.iter().filter_map(|record| record.refused.as_deref()).collect();
     assert_eq!(reasons, ["the user is inactive", "a second factor is required, and not supported"]);
 }
@@ -109,9 +109,19 @@ async fn signing_in_ends_the_session_before() {
 async fn signing_out_ends_the_session() {
     let world = clinic().await;
     let cookie = world.cookie_of("ada").await;
-    world.server.sessions.end(&world.env(), UserAgent { session: Some(&cookie), address: None }).await.unwrap();
+    world
+        .server
+        .sessions
+        .end_browser_session(&world.env(), UserAgentContext { session: Some(&cookie), address: None })
+        .await
+        .unwrap();
     assert_eq!(who(&world, &cookie).await, None);
-    world.server.sessions.end(&world.env(), UserAgent { session: Some(&cookie), address: None }).await.unwrap();
+    world
+        .server
+        .sessions
+        .end_browser_session(&world.env(), UserAgentContext { session: Some(&cookie), address: None })
+        .await
+        .unwrap();
 }
 
 /// What becomes of an attempt, as the browser at `address` sees it.
@@ -200,7 +210,7 @@ async fn an_address_waits_after_sixty_attempts_and_another_does_not() {
     }
     assert_eq!(tried(&world, "ada", PASSWORD, "192.0.2.7").await, "too many attempts; try again in 1 s");
     assert_eq!(tried(&world, "ada", PASSWORD, "192.0.2.8").await, "ada");
-    let audit = world.memory.rows().audit.clone();
+    let audit = world.memory.lock_rows().audit.clone();
     let reasons: Vec<_> = audit.iter().filter_map(|record| record.refused.as_deref()).collect();
     assert_eq!((reasons.len(), reasons.last()), (61, Some(&"too many attempts from this address")));
 }
@@ -208,12 +218,12 @@ async fn an_address_waits_after_sixty_attempts_and_another_does_not() {
 #[tokio::test]
 async fn a_crowd_at_the_page_is_bounded_and_delays_no_client() {
     let world = clinic().await;
-    world.memory.put(
+    world.memory.put_resource(
         "Client",
         "short",
         json!({
             "grant_types": ["client_credentials"], "scope": ["system/*.rs"],
-            "secret": oauth_core::secret::hash_password(&world.env(), b"short").unwrap().to_text(),
+            "secret": oauth_core::secret_hash::hash_password(&world.env(), b"short").unwrap().to_text(),
         }),
     );
     let password = "wrong".to_owned().into();

@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use oauth_core::env::Env;
-use oauth_core::form::FormFields;
-use oauth_core::jose::{GeneratedKey, SigningAlg, SigningKey, base64url};
-use oauth_core::keys::KeyRecord;
-use oauth_core::memory::{MemoryAuthorizationStore, SeededRandom};
-use oauth_core::ports::{FetchedJwks, JwksFetch, JwksFetchError};
-use oauth_core::root::RootClient;
-use oauth_core::secret::{Pepper, hash_secret};
-use oauth_core::server::{AuthorizationServer, AuthorizationServerConfig};
-use oauth_core::settings::Settings;
-use oauth_core::token::{TokenError, TokenRequest, TokenResponse};
+use oauth_core::authorization_server::{AuthorizationServer, AuthorizationServerConfig};
+use oauth_core::bootstrap_admin::BootstrapAdministrator;
+use oauth_core::form_fields::FormFields;
+use oauth_core::jose::{GeneratedSigningKey, SigningAlg, SigningKey, encode_base64url};
+use oauth_core::memory_store::{MemoryAuthorizationStore, SeededRandom};
+use oauth_core::ports::{FetchedJwks, JwksFetchError, JwksFetcher};
+use oauth_core::secret_hash::{Pepper, hash_client_secret};
+use oauth_core::settings::AuthorizationSettings;
+use oauth_core::signing_keys::StoredSigningKey;
+use oauth_core::time_and_randomness::TimeAndRandomness;
+use oauth_core::token_endpoint::{TokenError, TokenRequest, TokenResponse};
 use p384::pkcs8::{EncodePrivateKey as _, LineEnding};
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ impl Host {
 }
 
 #[async_trait]
-impl JwksFetch for Host {
+impl JwksFetcher for Host {
     async fn fetch(&self, _uri: &str) -> Result<FetchedJwks, JwksFetchError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         tokio::task::yield_now().await;
@@ -81,11 +81,11 @@ pub(crate) struct World {
 impl World {
     /// A deployment whose keys exist already: making RSA keys is the dearest thing in this suite.
     pub(crate) async fn new() -> Self {
-        static KEYS: tokio::sync::OnceCell<Vec<KeyRecord>> = tokio::sync::OnceCell::const_new();
-        let first = || async { Self::empty().await.memory.rows().keys.clone() };
+        static KEYS: tokio::sync::OnceCell<Vec<StoredSigningKey>> = tokio::sync::OnceCell::const_new();
+        let first = || async { Self::empty().await.memory.lock_rows().keys.clone() };
         let memory = MemoryAuthorizationStore::default();
         let keys = KEYS.get_or_init(first).await;
-        memory.rows().keys.clone_from(keys);
+        memory.lock_rows().keys.clone_from(keys);
         Self::over(Arc::new(memory), Arc::new(Host::default())).await
     }
 
@@ -97,25 +97,25 @@ impl World {
     /// Another node over the same stores.
     pub(crate) async fn over(memory: Arc<MemoryAuthorizationStore>, host: Arc<Host>) -> Self {
         let random = SeededRandom::new(7);
-        let env = Env { now_us: NOW_US, random: &random };
+        let env = TimeAndRandomness { now_us: NOW_US, random: &random };
         let setup = AuthorizationServerConfig {
-            settings: Settings::new(BASE, EXT),
+            settings: AuthorizationSettings::new(BASE, EXT),
             sealer: None,
-            root: Some(RootClient::new("root", &"bootstrap".to_owned().into())),
+            root: Some(BootstrapAdministrator::new("root", &"bootstrap".to_owned().into())),
             jwks_fetch: host.clone(),
             hashing: Arc::new(|work: Box<dyn FnOnce() + Send>| drop(tokio::task::spawn_blocking(work))),
         };
-        let server = AuthorizationServer::open(&env, setup, memory.stores()).await.unwrap();
+        let server = AuthorizationServer::open(&env, setup, memory.as_authorization_stores()).await.unwrap();
         Self { memory, host, server, now_s: NOW_S, random }
     }
 
-    pub(crate) fn env(&self) -> Env<'_> {
-        Env { now_us: self.now_s * 1_000_000, random: &self.random }
+    pub(crate) fn env(&self) -> TimeAndRandomness<'_> {
+        TimeAndRandomness { now_us: self.now_s * 1_000_000, random: &self.random }
     }
 
     pub(crate) fn sealed_secret(&self, secret: &str) -> String {
         let pepper: &Pepper = self.server.secrets.pepper();
-        hash_secret(&self.env(), pepper, secret.as_bytes()).unwrap().to_text()
+        hash_client_secret(&self.env(), pepper, secret.as_bytes()).unwrap().to_text()
     }
 
     pub(crate) async fn token(&self, form: &[(&str, &str)]) -> Result<TokenResponse, TokenError> {
@@ -148,7 +148,7 @@ impl World {
     ) -> Result<TokenResponse, TokenError> {
         let form = FormFields::new(form.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))?;
         let request = TokenRequest { authorization, form: &form, address };
-        self.server.tokens.exchange(&self.env(), &request).await
+        self.server.tokens.answer_token_request(&self.env(), &request).await
     }
 
     /// A token request with `assertion` for `system/Patient.rs`.
@@ -160,7 +160,7 @@ impl World {
     pub(crate) fn claims(&self, token: &str) -> Value {
         let header = jsonwebtoken::decode_header(token).unwrap();
         let jwks: jsonwebtoken::jwk::JwkSet =
-            serde_json::from_slice(&self.server.issuer.published_keys().body).unwrap();
+            serde_json::from_slice(&self.server.issuer.published_jwks().body).unwrap();
         let jwk = jwks.find(header.kid.as_deref().unwrap()).unwrap();
         let mut validation = jsonwebtoken::Validation::new(header.alg);
         validation.set_audience(&[format!("{BASE}/fhir")]);
@@ -194,11 +194,12 @@ impl Partner {
     }
 
     pub(crate) fn with_ec_seed(seed: u8) -> Self {
-        static RSA: std::sync::OnceLock<GeneratedKey> = std::sync::OnceLock::new();
+        static RSA: std::sync::OnceLock<GeneratedSigningKey> = std::sync::OnceLock::new();
         let secret = p384::SecretKey::from_slice(&[seed; 48]).unwrap();
         let point = secret.public_key().to_sec1_bytes();
         let (x, y) = point[1..].split_at(48);
-        let ec_jwk = json!({ "kty": "EC", "kid": "ec-1", "crv": "P-384", "x": base64url(x), "y": base64url(y) });
+        let ec_jwk =
+            json!({ "kty": "EC", "kid": "ec-1", "crv": "P-384", "x": encode_base64url(x), "y": encode_base64url(y) });
         let rsa = RSA.get_or_init(|| SigningKey::generate(SigningAlg::RS384).unwrap());
         let mut rsa_jwk: Value = serde_json::from_str(&rsa.public_jwk).unwrap();
         rsa_jwk["kid"] = json!("rsa-1");
@@ -260,7 +261,7 @@ pub(crate) fn claims(jti: &str) -> Value {
 /// A world with one partner registered as `partner`.
 pub(crate) async fn with_partner() -> (World, Partner) {
     let (world, partner) = (World::new().await, Partner::new());
-    world.memory.put("Client", "partner", partner.client());
+    world.memory.put_resource("Client", "partner", partner.client());
     (world, partner)
 }
 
@@ -268,7 +269,7 @@ pub(crate) async fn with_partner() -> (World, Partner) {
 pub(crate) async fn with_service() -> World {
     let world = World::new().await;
     let secret = world.sealed_secret(GENERATED);
-    world.memory.put(
+    world.memory.put_resource(
         "Client",
         "service",
         json!({
