@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource};
-use fhir_store::bundle::ReadRequest;
-use fhir_store::{AccessFilter, PatchDocument, Write, WriteAccess, WriteCriteria, WriteOperation};
-use oauth_core::access::{self, AccessError, AccessRequest};
-use oauth_core::caller::CallerIdentity;
-use oauth_core::explanation::{self, AccessExplanation};
+use fhir_store::bundle::BundleReadRequest;
+use fhir_store::{AccessFilter, ConditionalWriteCriteria, PatchDocument, ResourceWrite, WriteAccess, WriteOperation};
+use oauth_core::access::{self, AccessError, ResourceAccessRequest};
+use oauth_core::access_explanation::{self, AccessExplanation};
+use oauth_core::resource_caller::CallerIdentity;
 use serde_json::Value;
 use smart_scopes::Interaction;
 
@@ -20,7 +20,7 @@ use crate::policy_request::{PolicyInput, RouteFacts};
 use crate::request_context::RequestContext;
 use crate::request_query::RequestQuery;
 use crate::resource_format::ResourceFormat;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 
 /// An interaction that access is decided for: of a request, or of an entry of a Bundle.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ pub(crate) struct AccessCheck<'a> {
     query: &'a RequestQuery,
     /// The condition that finds the target. The caller then has to be allowed to list what meets it, because the
     /// answer shows what does.
-    criteria: Option<&'a WriteCriteria>,
+    criteria: Option<&'a ConditionalWriteCriteria>,
     /// Whether a policy has to spell it out.
     explicit: bool,
     /// Whether no policy can spell it out: it is the administrator's.
@@ -98,7 +98,7 @@ impl<'a> AccessCheck<'a> {
             interaction: Interaction::Search,
             query,
             criteria: None,
-            explicit: access::is_registration(kind.as_str()),
+            explicit: access::read_is_security_sensitive(kind.as_str()),
             privileged: false,
             body: None,
             resource: None,
@@ -106,7 +106,7 @@ impl<'a> AccessCheck<'a> {
     }
 
     /// A write. Of a patch this shows the patch alone; what it makes is added by [`AccessCheck::making`].
-    pub(crate) fn write(write: &'a Write, query: &'a RequestQuery) -> Self {
+    pub(crate) fn write(write: &'a ResourceWrite, query: &'a RequestQuery) -> Self {
         let criteria = write.precondition.if_none_exist.as_ref();
         let (method, operation, interaction) = match (&write.operation, criteria.is_some()) {
             (WriteOperation::Create(_), false) => ("post", "FhirCreate", Interaction::Create),
@@ -121,9 +121,9 @@ impl<'a> AccessCheck<'a> {
             WriteOperation::Patch(change) => (Some(SentBody::Patch(change)), None),
             WriteOperation::Delete => (None, None),
         };
-        let explicit = access::registers(write.resource_type.as_str());
+        let explicit = access::write_is_security_sensitive(write.resource_type.as_str());
         // Not specified; SQL may do everything, and a migration that is gone is run again.
-        let privileged = write.resource_type.as_str() == migrations::RESOURCE_TYPE;
+        let privileged = write.resource_type.as_str() == migrations::MIGRATION_RESOURCE_TYPE;
         let (id, kind) = (write.id.as_ref(), &write.resource_type);
         Self {
             id,
@@ -145,13 +145,13 @@ impl<'a> AccessCheck<'a> {
     }
 
     /// A read that an entry of a Bundle asks for.
-    pub(crate) fn entry(read: &'a ReadRequest, query: &'a RequestQuery) -> Self {
+    pub(crate) fn entry(read: &'a BundleReadRequest, query: &'a RequestQuery) -> Self {
         match read {
-            ReadRequest::One(key) => Self::read(key, query),
-            ReadRequest::Version(key, _) => Self::vread(key, query.beneath(), query),
-            ReadRequest::List { resource_type: kind, .. } => Self::list(kind, query),
-            ReadRequest::History { resource_type: kind, id: None, .. } => Self::history(kind, query),
-            ReadRequest::History { resource_type: kind, id: Some(id), .. } => {
+            BundleReadRequest::One(key) => Self::read(key, query),
+            BundleReadRequest::Version(key, _) => Self::vread(key, query.beneath(), query),
+            BundleReadRequest::List { resource_type: kind, .. } => Self::list(kind, query),
+            BundleReadRequest::History { resource_type: kind, id: None, .. } => Self::history(kind, query),
+            BundleReadRequest::History { resource_type: kind, id: Some(id), .. } => {
                 Self { id: Some(id), interaction: Interaction::Read, ..Self::history(kind, query) }
             }
         }
@@ -163,7 +163,7 @@ impl<'a> AccessCheck<'a> {
     }
 
     fn path(&self, format: ResourceFormat) -> String {
-        let prefix = format.prefix();
+        let prefix = format.path_prefix();
         match self.id {
             Some(id) => format!("{prefix}/{}/{id}{}", self.kind, self.beneath),
             None => format!("{prefix}/{}{}", self.kind, self.beneath),
@@ -183,9 +183,9 @@ impl SentBody<'_> {
     }
 }
 
-/// The request line of a call of an operation.
+/// The request line of an operation call: method and path.
 #[derive(Debug, Clone, Copy)]
-pub struct OperationAddress<'a> {
+pub struct OperationRequestLine<'a> {
     /// The method in lower case.
     pub method: &'a str,
     /// The path.
@@ -200,10 +200,10 @@ pub(crate) struct OperationCall<'a> {
     /// Its name as policies know it.
     pub(crate) name: &'static str,
     /// The address it was called at.
-    pub(crate) address: OperationAddress<'a>,
+    pub(crate) address: OperationRequestLine<'a>,
 }
 
-/// Checks that the caller may make a call by name; `call` is its body.
+/// Checks that the caller may make an RPC call with this body.
 ///
 /// # Errors
 /// Why not.
@@ -217,7 +217,7 @@ pub async fn authorize_rpc(
         let body = Some(call.clone());
         PolicyInput { body, ..policy_request(service, context, ("post", "/rpc"), None) }.into_value()
     };
-    let access = AccessRequest { target: None, operation, explicit: true, request: &request };
+    let access = ResourceAccessRequest { target: None, operation, explicit: true, request: &request };
     access::authorize(&service.directory, &context.caller, access).await.map(|_| ())
 }
 
@@ -235,9 +235,9 @@ pub(crate) async fn authorize_operation(
     let route = RouteFacts { resource_type: Some(target.0), resource_id: None };
     let called = (operation.address.method, operation.address.path);
     let request =
-        || PolicyInput { route, ..policy_request(service, context, called, context.query.text()) }.into_value();
-    let explicit = access::is_registration(target.0);
-    let access = AccessRequest { target: Some(target), operation: operation.name, explicit, request: &request };
+        || PolicyInput { route, ..policy_request(service, context, called, context.query.query_string()) }.into_value();
+    let explicit = access::read_is_security_sensitive(target.0);
+    let access = ResourceAccessRequest { target: Some(target), operation: operation.name, explicit, request: &request };
     access::authorize(&service.directory, &context.caller, access).await.map(drop)
 }
 
@@ -251,11 +251,11 @@ pub(crate) async fn authorize(
     check: &AccessCheck<'_>,
 ) -> Result<AccessFilter, AccessError> {
     let is_administrators =
-        check.resource.is_some_and(|resource| access::is_administrators(check.kind.as_str(), resource));
+        check.resource.is_some_and(|resource| access::is_admin_only_write(check.kind.as_str(), resource));
     if check.privileged || is_administrators {
         require_administrator(context)?;
     }
-    let access = AccessRequest {
+    let access = ResourceAccessRequest {
         target: Some((check.kind.as_str(), check.interaction)),
         operation: check.operation,
         explicit: check.explicit,
@@ -285,16 +285,16 @@ pub(crate) async fn explain(
     context: &RequestContext,
     check: &AccessCheck<'_>,
 ) -> Result<AccessExplanation, AccessError> {
-    let access = AccessRequest {
+    let access = ResourceAccessRequest {
         target: Some((check.kind.as_str(), check.interaction)),
         operation: check.operation,
         explicit: check.explicit,
         request: &|| describe(service, context, check),
     };
-    Ok(explanation::explain(&service.directory, &context.caller, access).await?)
+    Ok(access_explanation::explain_access(&service.directory, &context.caller, access).await?)
 }
 
-/// Checks that the caller is the administrator, whatever policies say.
+/// Returns an error unless the caller is the administrator.
 ///
 /// # Errors
 /// That it is not.
@@ -318,7 +318,7 @@ pub(crate) async fn authorize_write(
     let mut reach = WriteAccess::default();
     if let Some(criteria) = check.criteria {
         reach.search = authorize_search(service, context, check.kind, (check.query, criteria)).await?;
-        reach.chained = searchable_types(service, context, criteria.referenced_types()).await?;
+        reach.chained = searchable_types(service, context, criteria.chained_resource_types()).await?;
     }
     Ok(WriteAccess { target: authorize(service, context, check).await?, ..reach })
 }
@@ -332,7 +332,7 @@ pub(crate) async fn authorize_search(
     service: &FhirService,
     context: &RequestContext,
     kind: &ResourceType,
-    (query, criteria): (&RequestQuery, &WriteCriteria),
+    (query, criteria): (&RequestQuery, &ConditionalWriteCriteria),
 ) -> Result<AccessFilter, AccessError> {
     let within = authorize(service, context, &AccessCheck::list(kind, &query.as_list())).await?;
     if criteria.search.is_none() {
@@ -368,7 +368,7 @@ pub(crate) async fn searchable(
     context: &RequestContext,
     kind: &ResourceType,
 ) -> Result<Option<AccessFilter>, ServiceError> {
-    match authorize(service, context, &AccessCheck::list(kind, &RequestQuery::NOTHING)).await {
+    match authorize(service, context, &AccessCheck::list(kind, &RequestQuery::EMPTY)).await {
         Ok(within) => Ok(Some(within)),
         Err(cause @ AccessError::Store(_)) => Err(cause.into()),
         Err(_) => Ok(None),
@@ -384,7 +384,7 @@ pub(crate) async fn scope_filter(
     context: &RequestContext,
     check: &AccessCheck<'_>,
 ) -> Result<AccessFilter, AccessError> {
-    let reach = access::reach(&context.caller, Some((check.kind.as_str(), check.interaction)))?;
+    let reach = access::scope_access(&context.caller, Some((check.kind.as_str(), check.interaction)))?;
     access_filter::from_scopes(service, context, (check.kind, check.interaction), reach).await
 }
 
@@ -392,8 +392,8 @@ pub(crate) async fn scope_filter(
 ///
 /// The write is done by now, so a failure of the store counts as a refusal.
 pub(crate) async fn may_read(service: &FhirService, context: &RequestContext, stored: &StoredResource) -> bool {
-    let reached = authorize(service, context, &AccessCheck::read(&stored.key, &RequestQuery::NOTHING)).await;
-    reached.is_ok_and(|within| within.contains(&stored.key, &stored.resource))
+    let reached = authorize(service, context, &AccessCheck::read(&stored.key, &RequestQuery::EMPTY)).await;
+    reached.is_ok_and(|within| within.contains_resource(&stored.key, &stored.resource))
 }
 
 /// Returns the request object that policies are matched against. Credentials are left out: no policy needs them, and
@@ -404,7 +404,7 @@ fn describe(service: &FhirService, context: &RequestContext, check: &AccessCheck
         route: RouteFacts { resource_type: Some(check.kind.as_str()), resource_id: check.id.map(ResourceId::as_str) },
         body: check.body.map(SentBody::to_json),
         resource: check.resource.cloned(),
-        ..policy_request(service, context, (check.method, &path), check.query.text())
+        ..policy_request(service, context, (check.method, &path), check.query.query_string())
     };
     request.into_value()
 }

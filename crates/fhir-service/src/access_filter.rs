@@ -8,20 +8,20 @@
 
 use std::sync::Arc;
 
-use fhir_resource::compartment::{CompartmentMembership, membership};
-use fhir_resource::{Compartment, ResourceType};
-use fhir_search::{SearchContext, SearchParameterCatalog};
-use fhir_store::selection::{
-    FilterCriterion, GroupOwnership, OrganizationIdentifier, ScopeSearch, UnsupportedCriterionError,
+use fhir_resource::patient_compartment::{CompartmentMembership, patient_compartment_membership};
+use fhir_resource::{PatientCompartment, ResourceType};
+use fhir_search::{SearchParameterCatalog, SearchParseContext};
+use fhir_store::access_filter::{
+    AccessFilterCriterion, GranularScopeSearch, GroupOwnershipFilter, OrganizationIdentifier, UnsupportedCriterionError,
 };
-use fhir_store::{AccessFilter, FilterBranch};
+use fhir_store::{AccessFilter, AccessFilterBranch};
 use oauth_core::access::AccessError;
-use oauth_core::caller::{Caller, CallerIdentity};
-use oauth_core::reach::{ScopeAccess, ScopeFilter};
+use oauth_core::resource_caller::{CallerIdentity, ResourceCaller};
+use oauth_core::scope_access::{ScopeAccess, SingleScopeFilter};
 use smart_scopes::{Context, Interaction, QueryParameter, ScopeQuery};
 
 use crate::request_context::RequestContext;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 
 /// Returns the resources of a type that an interaction may touch.
 ///
@@ -36,9 +36,10 @@ pub(crate) async fn from_scopes(
 ) -> Result<AccessFilter, AccessError> {
     let opened = opened(service, context, target, reach).await?;
     Ok(match ownership(&context.caller, target.0) {
-        Some(ownership) => {
-            opened.narrowed(&FilterBranch { compartment: None, criteria: vec![FilterCriterion::Ownership(ownership)] })
-        }
+        Some(ownership) => opened.narrowed_to_branch(&AccessFilterBranch {
+            compartment: None,
+            criteria: vec![AccessFilterCriterion::Ownership(ownership)],
+        }),
         None => opened,
     })
 }
@@ -47,14 +48,14 @@ pub(crate) async fn from_scopes(
 /// types.
 ///
 /// A Group that a match made is reached by the organization that the caller's token proves.
-pub(crate) fn ownership(caller: &Caller, kind: &ResourceType) -> Option<GroupOwnership> {
+pub(crate) fn ownership(caller: &ResourceCaller, kind: &ResourceType) -> Option<GroupOwnershipFilter> {
     if kind.as_str() != "Group" || matches!(caller.identity, CallerIdentity::Root) {
         return None;
     }
     let owner = caller
-        .organization()
+        .organization_identifier()
         .map(|(system, value)| OrganizationIdentifier { system: system.to_owned(), value: value.to_owned() });
-    Some(GroupOwnership { owner })
+    Some(GroupOwnershipFilter { owner })
 }
 
 /// Returns what scopes open.
@@ -66,18 +67,18 @@ async fn opened(
 ) -> Result<AccessFilter, AccessError> {
     let ScopeAccess::Parts(parts) = reach else { return Ok(AccessFilter::Everything) };
     let store = |failed| AccessError::Store(oauth_core::ports::StoreError(Box::new(failed)));
-    let known = service.search.known_catalog().await.map_err(store)?;
+    let known = service.search.cached_search_parameter_catalog().await.map_err(store)?;
     let mut opened = OpenedType::by((service, &known), context, target, &parts);
     if opened.unapplied.is_some() {
         // Another node may have installed the parameter a moment ago.
-        let now = service.search.catalog().await.map_err(store)?;
+        let now = service.search.current_search_parameter_catalog().await.map_err(store)?;
         if !Arc::ptr_eq(&now, &known) {
             opened = OpenedType::by((service, &now), context, target, &parts);
         }
     }
     let OpenedType { branches, needed, unapplied } = opened;
     match unapplied {
-        _ if !branches.is_empty() => Ok(AccessFilter::union(branches)),
+        _ if !branches.is_empty() => Ok(AccessFilter::union_of_branches(branches)),
         Some((needed, cause)) => Err(AccessError::UnappliedQuery { needed, cause: cause.to_string() }),
         None => Err(AccessError::InsufficientScope { needed }),
     }
@@ -85,7 +86,7 @@ async fn opened(
 
 /// The part of a type that scopes open.
 struct OpenedType {
-    branches: Vec<FilterBranch>,
+    branches: Vec<AccessFilterBranch>,
     /// The scope that would open it.
     needed: String,
     /// A scope whose search is not applied, and so opens nothing.
@@ -97,7 +98,7 @@ impl OpenedType {
         (service, catalog): (&FhirService, &SearchParameterCatalog),
         context: &RequestContext,
         (kind, interaction): (&ResourceType, Interaction),
-        parts: &[ScopeFilter],
+        parts: &[SingleScopeFilter],
     ) -> Self {
         let needed = |context: Context| format!("{context}/{kind}.{}", interaction.letter());
         let own = if context.caller.user_id().is_some() { Context::User } else { Context::System };
@@ -132,26 +133,26 @@ impl From<UnsupportedCriterionError> for ClosedPart {
 fn branch(
     (service, catalog): (&FhirService, &SearchParameterCatalog),
     (kind, interaction): (&ResourceType, Interaction),
-    part: &ScopeFilter,
-) -> Result<FilterBranch, ClosedPart> {
+    part: &SingleScopeFilter,
+) -> Result<AccessFilterBranch, ClosedPart> {
     let parameters = part.query.iter().flat_map(ScopeQuery::parameters);
     let criteria =
         parameters.map(|parameter| criterion((service, catalog), kind, parameter)).collect::<Result<_, _>>()?;
     let Some(patient) = &part.patient else {
-        return Ok(FilterBranch { compartment: None, criteria });
+        return Ok(AccessFilterBranch { compartment: None, criteria });
     };
     let reads = matches!(interaction, Interaction::Read | Interaction::Search);
-    let compartment = match membership(kind) {
+    let compartment = match patient_compartment_membership(kind) {
         CompartmentMembership::Itself if interaction == Interaction::Create => return Err(ClosedPart::Nothing),
         CompartmentMembership::Itself | CompartmentMembership::Reference(_) => {
             let patient = patient.parse().map_err(|_| ClosedPart::Nothing)?;
-            Some(Compartment::of(patient, &service.settings.fhir_base()))
+            Some(PatientCompartment::of_patient(patient, &service.settings.fhir_base_url()))
         }
         // Not specified; what belongs to no patient may be read and not written: every record uses it.
         CompartmentMembership::Shared if reads => None,
         CompartmentMembership::Shared | CompartmentMembership::Closed => return Err(ClosedPart::Nothing),
     };
-    Ok(FilterBranch { compartment, criteria })
+    Ok(AccessFilterBranch { compartment, criteria })
 }
 
 /// A parameter of a granular scope as a condition: on the codings of an element, which needs no index, or by any
@@ -160,12 +161,12 @@ fn criterion(
     (service, catalog): (&FhirService, &SearchParameterCatalog),
     kind: &ResourceType,
     parameter: &QueryParameter,
-) -> Result<FilterCriterion, UnsupportedCriterionError> {
+) -> Result<AccessFilterCriterion, UnsupportedCriterionError> {
     let QueryParameter { name, value } = parameter;
-    let own = service.settings.fhir_base();
-    let request = SearchContext::strict(kind, &own, service.now_us());
-    FilterCriterion::read(kind, name, value)
-        .or_else(|_| ScopeSearch::read(catalog, &request, (name, value)).map(FilterCriterion::Search))
+    let own = service.settings.fhir_base_url();
+    let request = SearchParseContext::strict(kind, &own, service.now_us());
+    AccessFilterCriterion::parse(kind, name, value)
+        .or_else(|_| GranularScopeSearch::parse(catalog, &request, (name, value)).map(AccessFilterCriterion::Search))
 }
 
 /// Refuses to list by conditions what scopes limit by a search that only the index answers: the list would miss what is
@@ -174,7 +175,7 @@ fn criterion(
 /// # Errors
 /// [`AccessError::UnappliedQuery`].
 pub(crate) fn check_listable(kind: &ResourceType, within: &AccessFilter) -> Result<(), AccessError> {
-    if !within.needs_index() {
+    if !within.needs_search_index() {
         return Ok(());
     }
     let cause = format!("{kind} is searched by it at the FHIR endpoint alone, and not in conditions");

@@ -3,68 +3,77 @@
 use std::collections::BTreeMap;
 
 use fhir_resource::{ResourceId, ResourceKey};
-use fhir_store::bundle::{self, BundleError, BundleRequest, BundleType, EntriesByAction, EntryRequest, ReadRequest};
+use fhir_store::bundle::{
+    self, BundleEntriesByAction, BundleEntryRequest, BundleReadRequest, BundleType, RequestBundle, RequestBundleError,
+};
 use fhir_store::limits::MAX_BUNDLE_ENTRIES;
-use fhir_store::outcome::OperationOutcome;
-use fhir_store::{AccessFilter, IfMatch, Precondition, Write, WriteAccess, WriteError, WriteOperation, WriteOutcome};
-use oauth_core::caller::CallerIdentity;
-use oauth_core::registration::PolicyIssue;
+use fhir_store::operation_outcome::OperationOutcome;
+use fhir_store::{
+    AccessFilter, IfMatch, ResourceWrite, WriteAccess, WriteError, WriteOperation, WriteOutcome, WritePrecondition,
+};
+use oauth_core::resource_caller::CallerIdentity;
+use oauth_core::security_resource_rules::ResourceIssue;
 use serde_json::Value;
 
 use crate::access::{self, AccessCheck};
-use crate::criteria::{self, CriteriaReader};
 use crate::error::ServiceError;
 use crate::patch::{self, PatchRequest, PatchableResource};
 use crate::planned_write::PlannedWrite;
-use crate::preferences::ReturnPreference;
+use crate::prefer_header::ReturnPreference;
 use crate::request_budget::RequestBudget;
 use crate::request_context::RequestContext;
 use crate::request_query::RequestQuery;
 use crate::search::{self, PreparedRead, SearchScope};
-use crate::service::FhirService;
+use crate::service_state::FhirService;
+use crate::write_criteria::{self, CriteriaReader};
 use crate::write_remarks::{self, REMARKS_MAX};
 use crate::{
-    conditional_references, history, lookup, representation, security_resources, write as pipeline, write_target,
+    conditional_references, history, representation, resource_lookup, security_resources, write as pipeline,
+    write_target,
 };
 
-/// Executes a Bundle that was sent, and returns the Bundle that answers it.
+/// Executes a posted batch or transaction Bundle, and returns the response Bundle.
 ///
 /// # Errors
 /// Why nothing was done. An entry of a batch that fails is answered in its place.
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, batch/transaction.
-pub async fn post(service: &FhirService, context: &RequestContext, body: Option<Value>) -> Result<Value, ServiceError> {
+pub async fn post_bundle(
+    service: &FhirService,
+    context: &RequestContext,
+    body: Option<Value>,
+) -> Result<Value, ServiceError> {
     let body = body.ok_or(ServiceError::NoBody)?;
-    let queries = RequestQuery::by_entries(&body);
-    let request = read(service, context, body, &queries).await?;
-    execute(service, context, request, &queries).await
+    let queries = RequestQuery::of_bundle_entries(&body);
+    let request = parse_bundle(service, context, body, &queries).await?;
+    execute_bundle(service, context, request, &queries).await
 }
 
-/// Reads a Bundle, its conditions as those of separate requests; `queries` are those of its entries.
+/// Parses a Bundle, with the conditions of its entries; `queries` are the queries of the entries.
 ///
 /// # Errors
 /// When it is not a Bundle that can be executed.
-pub async fn read(
+pub async fn parse_bundle(
     service: &FhirService,
     context: &RequestContext,
     body: Value,
     queries: &[RequestQuery],
-) -> Result<BundleRequest, ServiceError> {
+) -> Result<RequestBundle, ServiceError> {
     let asks = queries.iter().any(RequestQuery::asks);
     let criteria =
         if asks { CriteriaReader::of(service, context.format).await? } else { CriteriaReader::of_none(service) };
-    Ok(bundle::read(body, &|kind, text| criteria.read(kind, text))?)
+    Ok(bundle::parse_request_bundle(body, &|kind, text| criteria.read(kind, text))?)
 }
 
-/// Executes a Bundle and returns the Bundle that answers it; `queries` are those of its entries.
+/// Executes a parsed Bundle, and returns the response Bundle.
 ///
 /// # Errors
 /// Why nothing was done.
-pub async fn execute(
+pub async fn execute_bundle(
     service: &FhirService,
     context: &RequestContext,
-    request: BundleRequest,
+    request: RequestBundle,
     queries: &[RequestQuery],
 ) -> Result<Value, ServiceError> {
     match request.bundle_type {
@@ -73,51 +82,51 @@ pub async fn execute(
     }
 }
 
-/// The answer to a list of resources that were written.
+/// The resources that a list write has written.
 #[derive(Debug)]
-pub struct WrittenList {
+pub struct WrittenResourceList {
     /// The resources that the caller may read, as it sees them.
     pub shown: Vec<Value>,
     /// What the writer should know of what it wrote.
-    pub remarks: Vec<PolicyIssue>,
+    pub remarks: Vec<ResourceIssue>,
 }
 
 /// Creates or replaces every resource of a list, in one transaction.
 ///
 /// # Errors
 /// Why nothing was done.
-pub async fn put(
+pub async fn put_resource_list(
     service: &FhirService,
     context: &RequestContext,
     body: Option<Value>,
-) -> Result<WrittenList, ServiceError> {
+) -> Result<WrittenResourceList, ServiceError> {
     let Value::Array(resources) = body.ok_or(ServiceError::NoBody)? else { return Err(ServiceError::NotAList) };
     if resources.len() > MAX_BUNDLE_ENTRIES {
-        return Err(ServiceError::Bundle(BundleError::TooManyEntries));
+        return Err(ServiceError::Bundle(RequestBundleError::TooManyEntries));
     }
     let mut writes = Vec::with_capacity(resources.len());
     for (index, resource) in resources.into_iter().enumerate() {
         let key = key_in(&resource).ok_or(ServiceError::Unnamed { index })?;
-        writes.push((index, Write::to(key, WriteOperation::Put(resource))));
+        writes.push((index, ResourceWrite::unconditional(key, WriteOperation::Put(resource))));
     }
     let mut budget = RequestBudget::new(service.settings.searches_time());
     conditional_references::resolve(service, context, &mut writes, &mut budget).await?;
     let mut planned = Vec::with_capacity(writes.len());
     for (index, write) in writes {
-        let check = AccessCheck::write(&write, &RequestQuery::NOTHING);
+        let check = AccessCheck::write(&write, &RequestQuery::EMPTY);
         let authorized = access::authorize_write(service, context, &check).await;
-        let reach = authorized.map_err(|fault| fault.at_entry(Some(index)))?;
-        planned.push(PlannedWrite { write: Write { reach, ..write }, entry: Some(index) });
+        let reach = authorized.map_err(|fault| fault.at_bundle_entry(Some(index)))?;
+        planned.push(PlannedWrite { write: ResourceWrite { reach, ..write }, entry: Some(index) });
     }
     let written = pipeline::write_all(service, context.format, planned).await?;
     let (mut shown, mut remarks) = (Vec::with_capacity(written.len()), Vec::new());
     for written in &written {
-        let one = representation::of_write(service, context, written).await;
+        let one = representation::write_response_content(service, context, written).await;
         shown.extend(one.shown);
         remarks.extend(one.remarks);
     }
     remarks.truncate(REMARKS_MAX);
-    Ok(WrittenList { shown, remarks })
+    Ok(WrittenResourceList { shown, remarks })
 }
 
 /// Returns `resourceType` and `id` of a document.
@@ -130,7 +139,7 @@ fn key_in(resource: &Value) -> Option<ResourceKey> {
 async fn batch(
     service: &FhirService,
     context: &RequestContext,
-    request: BundleRequest,
+    request: RequestBundle,
     queries: &[RequestQuery],
 ) -> Result<Value, ServiceError> {
     if matches!(context.caller.identity, CallerIdentity::Anonymous) {
@@ -140,15 +149,15 @@ async fn batch(
     let mut answers = Vec::with_capacity(request.entries.len());
     for (entry, query) in request.entries.into_iter().zip(queries) {
         let answered = match entry {
-            Ok(EntryRequest::Write(write)) => write_entry(service, context, write, query, &mut budget).await,
-            Ok(EntryRequest::Read(read)) => read_entry(service, context, &read, query, &mut budget).await,
+            Ok(BundleEntryRequest::Write(write)) => write_entry(service, context, write, query, &mut budget).await,
+            Ok(BundleEntryRequest::Read(read)) => read_entry(service, context, &read, query, &mut budget).await,
             Err(fault) => Err(ServiceError::Entry(fault)),
         };
         let answered = answered.unwrap_or_else(service.failed_entry);
         budget.spend(&answered);
         answers.push(answered);
     }
-    Ok(bundle::batch_response(answers))
+    Ok(bundle::batch_response_bundle(answers))
 }
 
 /// Not specified; a batch without credentials, of which any entry needs them, is refused as a whole
@@ -156,19 +165,19 @@ async fn batch(
 async fn refuse_anonymous(
     service: &FhirService,
     context: &RequestContext,
-    request: &BundleRequest,
+    request: &RequestBundle,
     queries: &[RequestQuery],
 ) -> Result<(), ServiceError> {
     for (entry, query) in request.entries.iter().zip(queries) {
         match entry {
-            Ok(EntryRequest::Write(write)) => {
+            Ok(BundleEntryRequest::Write(write)) => {
                 if let Err(refused @ ServiceError::Denied { .. }) =
                     authorize_write(service, context, write, query).await
                 {
                     return Err(refused);
                 }
             }
-            Ok(EntryRequest::Read(read)) => {
+            Ok(BundleEntryRequest::Read(read)) => {
                 access::authorize(service, context, &AccessCheck::entry(read, query)).await?;
             }
             Err(_) => {}
@@ -180,14 +189,14 @@ async fn refuse_anonymous(
 async fn write_entry(
     service: &FhirService,
     context: &RequestContext,
-    write: Write,
+    write: ResourceWrite,
     query: &RequestQuery,
     budget: &mut RequestBudget,
 ) -> Result<Value, ServiceError> {
     let write = conditional_references::resolved(service, context, write, budget).await?;
     let searches = write.precondition.if_none_exist.is_some();
     let writing = async {
-        let write = criteria::expanded(service, write).await?;
+        let write = write_criteria::expanded(service, write).await?;
         let authorized = authorize_write(service, context, &write, query).await?;
         pipeline::write_one(service, context.format, authorized.apply(write)).await
     };
@@ -198,7 +207,7 @@ async fn write_entry(
 async fn read_entry(
     service: &FhirService,
     context: &RequestContext,
-    read: &ReadRequest,
+    read: &BundleReadRequest,
     query: &RequestQuery,
     budget: &mut RequestBudget,
 ) -> Result<Value, ServiceError> {
@@ -211,21 +220,21 @@ async fn read_entry(
 async fn transaction(
     service: &FhirService,
     context: &RequestContext,
-    request: BundleRequest,
+    request: RequestBundle,
     queries: &[RequestQuery],
 ) -> Result<Value, ServiceError> {
-    let EntriesByAction { mut writes, reads, faults } = request.into_entries();
+    let BundleEntriesByAction { mut writes, reads, faults } = request.into_entries_by_action();
     if let Some(fault) = faults.into_iter().next() {
         return Err(ServiceError::Entry(fault));
     }
-    let query_at = |index: usize| queries.get(index).unwrap_or(&RequestQuery::NOTHING);
+    let query_at = |index: usize| queries.get(index).unwrap_or(&RequestQuery::EMPTY);
     let mut budget = RequestBudget::new(service.settings.searches_time());
     conditional_references::resolve(service, context, &mut writes, &mut budget).await?;
     let planned = plan(service, context, (writes, &query_at), &mut budget).await?;
     let mut ready = Vec::with_capacity(reads.len());
     for (index, read) in &reads {
         let authorized = AuthorizedRead::of(service, context, read, query_at(*index)).await;
-        ready.push(authorized.map_err(|fault| fault.at_entry(Some(*index)))?);
+        ready.push(authorized.map_err(|fault| fault.at_bundle_entry(Some(*index)))?);
     }
     let places: Vec<Option<usize>> = planned.iter().map(|planned| planned.entry).collect();
     let written = pipeline::write_all(service, context.format, planned).await?;
@@ -246,14 +255,14 @@ async fn transaction(
         budget.spend(&answered);
         answers.insert(*index, answered);
     }
-    Ok(bundle::transaction_response(answers.into_values().collect()))
+    Ok(bundle::transaction_response_bundle(answers.into_values().collect()))
 }
 
 /// Returns the writes of a transaction, as far as the caller may do them.
 async fn plan<'a>(
     service: &FhirService,
     context: &RequestContext,
-    (writes, query_at): (Vec<(usize, Write)>, &impl Fn(usize) -> &'a RequestQuery),
+    (writes, query_at): (Vec<(usize, ResourceWrite)>, &impl Fn(usize) -> &'a RequestQuery),
     budget: &mut RequestBudget,
 ) -> Result<Vec<PlannedWrite>, ServiceError> {
     let mut planned = Vec::with_capacity(writes.len());
@@ -261,12 +270,12 @@ async fn plan<'a>(
         let entry = Some(index);
         let searches = write.precondition.if_none_exist.is_some();
         let planning = async {
-            let write = criteria::expanded(service, write).await?;
+            let write = write_criteria::expanded(service, write).await?;
             let authorized = authorize_write(service, context, &write, query_at(index)).await?;
             Ok(authorized.apply(write))
         };
         let write = if searches { budget.search(planning).await } else { planning.await };
-        planned.push(PlannedWrite { write: write.map_err(|fault: ServiceError| fault.at_entry(entry))?, entry });
+        planned.push(PlannedWrite { write: write.map_err(|fault: ServiceError| fault.at_bundle_entry(entry))?, entry });
     }
     Ok(planned)
 }
@@ -285,13 +294,13 @@ struct JudgedVersion {
 
 impl AuthorizedWrite {
     /// Returns the write, bound to what was authorized.
-    fn apply(self, write: Write) -> Write {
-        let write = Write { reach: self.reach, ..write };
+    fn apply(self, write: ResourceWrite) -> ResourceWrite {
+        let write = ResourceWrite { reach: self.reach, ..write };
         let Some(JudgedVersion { id, version }) = self.pin else { return write };
         let if_none_match = write.precondition.if_none_match;
         let precondition =
-            Precondition { if_match: Some(IfMatch::Version(version)), if_none_match, if_none_exist: None };
-        Write { id: Some(id), precondition, ..write }
+            WritePrecondition { if_match: Some(IfMatch::Version(version)), if_none_match, if_none_exist: None };
+        ResourceWrite { id: Some(id), precondition, ..write }
     }
 }
 
@@ -301,7 +310,7 @@ impl AuthorizedWrite {
 async fn authorize_write(
     service: &FhirService,
     context: &RequestContext,
-    write: &Write,
+    write: &ResourceWrite,
     query: &RequestQuery,
 ) -> Result<AuthorizedWrite, ServiceError> {
     let check = AccessCheck::write(write, query);
@@ -344,12 +353,12 @@ async fn written_entry(
     };
     match (context.preferences.content, shown) {
         (ReturnPreference::OperationOutcome, Some(outcome)) => {
-            with_outcome(bundle::written_entry(written, None), outcome)
+            with_outcome(bundle::write_response_entry(written, None), outcome)
         }
-        (_, shown) if remarks.is_empty() => bundle::written_entry(written, shown),
+        (_, shown) if remarks.is_empty() => bundle::write_response_entry(written, shown),
         (_, shown) => {
-            let outcome = OperationOutcome::of(write_remarks::issues(remarks).collect()).to_value();
-            with_outcome(bundle::written_entry(written, shown), outcome)
+            let outcome = OperationOutcome::from_issues(write_remarks::issues(remarks).collect()).to_value();
+            with_outcome(bundle::write_response_entry(written, shown), outcome)
         }
     }
 }
@@ -363,7 +372,7 @@ fn with_outcome(mut entry: Value, outcome: Value) -> Value {
 
 /// A read that was understood and authorized, to be answered when its turn comes.
 enum AuthorizedRead<'a> {
-    Read(&'a ReadRequest, AccessFilter),
+    Read(&'a BundleReadRequest, AccessFilter),
     List(PreparedRead<'a>),
 }
 
@@ -371,11 +380,11 @@ impl<'a> AuthorizedRead<'a> {
     async fn of(
         service: &FhirService,
         context: &RequestContext,
-        read: &'a ReadRequest,
+        read: &'a BundleReadRequest,
         query: &RequestQuery,
     ) -> Result<Self, ServiceError> {
         match read {
-            ReadRequest::List { resource_type: kind, parameters } => {
+            BundleReadRequest::List { resource_type: kind, parameters } => {
                 search::prepare(service, context, SearchScope::of_type(kind), (parameters, query)).await.map(Self::List)
             }
             _ => Ok(Self::Read(read, access::authorize(service, context, &AccessCheck::entry(read, query)).await?)),
@@ -399,21 +408,21 @@ impl<'a> AuthorizedRead<'a> {
         match self {
             Self::List(prepared) => {
                 let found = prepared.answer(service, context).await?;
-                Ok(bundle::read_entry(None, serde_json::from_slice(&found).map_err(ServiceError::Unwritable)?))
+                Ok(bundle::read_response_entry(None, serde_json::from_slice(&found).map_err(ServiceError::Unwritable)?))
             }
-            Self::Read(ReadRequest::One(key), within) => {
-                let stored = lookup::current(service, key, &within).await?;
-                Ok(bundle::read_entry(Some(&stored), representation::render(service, context.format, &stored)))
+            Self::Read(BundleReadRequest::One(key), within) => {
+                let stored = resource_lookup::current(service, key, &within).await?;
+                Ok(bundle::read_response_entry(Some(&stored), representation::render(service, context.format, &stored)))
             }
-            Self::Read(ReadRequest::Version(key, number), within) => {
-                let stored = lookup::version(service, (key, *number), &within).await?;
-                Ok(bundle::read_entry(Some(&stored), representation::render(service, context.format, &stored)))
+            Self::Read(BundleReadRequest::Version(key, number), within) => {
+                let stored = resource_lookup::version(service, (key, *number), &within).await?;
+                Ok(bundle::read_response_entry(Some(&stored), representation::render(service, context.format, &stored)))
             }
-            Self::Read(ReadRequest::History { resource_type: kind, id, window }, within) => {
+            Self::Read(BundleReadRequest::History { resource_type: kind, id, window }, within) => {
                 let page = history::of_entry(service, context, (kind, id.as_ref()), (*window, within)).await?;
-                Ok(bundle::read_entry(None, page))
+                Ok(bundle::read_response_entry(None, page))
             }
-            Self::Read(ReadRequest::List { .. }, _) => Err(ServiceError::Unanswered),
+            Self::Read(BundleReadRequest::List { .. }, _) => Err(ServiceError::Unanswered),
         }
     }
 }

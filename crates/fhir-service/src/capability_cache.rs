@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use fhir_search::SearchParameterCatalog;
 use migrations::package::InstalledPackage;
-use oauth_core::document::StaticDocument;
+use oauth_core::static_document::StaticDocument;
 
 /// The statement as it was made last.
 #[derive(Default)]

@@ -12,16 +12,18 @@ use std::collections::BTreeMap;
 use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource};
 use fhir_store::conditional_reference::{self, ConditionalReferenceTarget};
 use fhir_store::limits::MAX_CONDITIONAL_REFERENCES;
-use fhir_store::{Write, WriteCriteria, WriteError, WriteOperation, body, native_write};
+use fhir_store::{
+    ConditionalWriteCriteria, ResourceWrite, WriteError, WriteOperation, body_validation, write_conversion,
+};
 use serde_json::Value;
 
 use crate::access;
-use crate::criteria::{self, CriteriaReader};
 use crate::error::ServiceError;
 use crate::request_budget::RequestBudget;
 use crate::request_context::RequestContext;
 use crate::request_query::RequestQuery;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
+use crate::write_criteria::{self, CriteriaReader};
 use crate::write_target;
 
 /// Replaces all conditional references of a transaction by what they stand for; each write comes with the number of its
@@ -33,10 +35,10 @@ use crate::write_target;
 pub(crate) async fn resolve(
     service: &FhirService,
     context: &RequestContext,
-    writes: &mut [(usize, Write)],
+    writes: &mut [(usize, ResourceWrite)],
     budget: &mut RequestBudget,
 ) -> Result<(), ServiceError> {
-    resolve_all(service, context, writes, budget).await.map_err(|(entry, fault)| fault.at_entry(entry))
+    resolve_all(service, context, writes, budget).await.map_err(|(entry, fault)| fault.at_bundle_entry(entry))
 }
 
 /// Returns a write outside of a transaction with its conditional references replaced by what they stand for.
@@ -46,9 +48,9 @@ pub(crate) async fn resolve(
 pub(crate) async fn resolved(
     service: &FhirService,
     context: &RequestContext,
-    write: Write,
+    write: ResourceWrite,
     budget: &mut RequestBudget,
-) -> Result<Write, ServiceError> {
+) -> Result<ResourceWrite, ServiceError> {
     let mut alone = [(0, write)];
     resolve_all(service, context, &mut alone, budget).await.map_err(|(_, fault)| fault)?;
     let [(_, write)] = alone;
@@ -59,7 +61,7 @@ pub(crate) async fn resolved(
 async fn resolve_all(
     service: &FhirService,
     context: &RequestContext,
-    writes: &mut [(usize, Write)],
+    writes: &mut [(usize, ResourceWrite)],
     budget: &mut RequestBudget,
 ) -> Result<(), (Option<usize>, ServiceError)> {
     let references = references(writes);
@@ -77,18 +79,18 @@ async fn resolve_all(
     }
     for (_, write) in writes {
         if let WriteOperation::Create(body) | WriteOperation::Put(body) = &mut write.operation {
-            conditional_reference::replace(&write.resource_type, body, &referents);
+            conditional_reference::replace_conditional_references(&write.resource_type, body, &referents);
         }
     }
     Ok(())
 }
 
 /// Each reference with the first entry that has it.
-fn references(writes: &[(usize, Write)]) -> BTreeMap<String, usize> {
+fn references(writes: &[(usize, ResourceWrite)]) -> BTreeMap<String, usize> {
     let mut references = BTreeMap::new();
     for (entry, write) in writes {
         if let Some(body) = body(write) {
-            for reference in conditional_reference::find(&write.resource_type, body) {
+            for reference in conditional_reference::find_conditional_references(&write.resource_type, body) {
                 references.entry(reference).or_insert(*entry);
             }
         }
@@ -96,7 +98,7 @@ fn references(writes: &[(usize, Write)]) -> BTreeMap<String, usize> {
     references
 }
 
-const fn body(write: &Write) -> Option<&Value> {
+const fn body(write: &ResourceWrite) -> Option<&Value> {
     match &write.operation {
         WriteOperation::Create(body) | WriteOperation::Put(body) => Some(body),
         WriteOperation::Patch(_) | WriteOperation::Delete => None,
@@ -107,15 +109,15 @@ async fn referent(
     service: &FhirService,
     context: &RequestContext,
     (reader, reference): (&CriteriaReader<'_>, &str),
-    writes: &mut [(usize, Write)],
+    writes: &mut [(usize, ResourceWrite)],
 ) -> Result<ConditionalReferenceTarget, ServiceError> {
     let refused =
         |fault: fn(String) -> WriteError| ServiceError::Refused { cause: fault(reference.to_owned()), entry: None };
-    let Some((kind, query)) = conditional_reference::split(reference) else {
+    let Some((kind, query)) = conditional_reference::split_conditional_reference(reference) else {
         return Err(refused(WriteError::NoReferent));
     };
     let mut criteria = reader.read(&kind, query)?;
-    criteria::expand(service, &mut criteria).await?;
+    write_criteria::expand(service, &mut criteria).await?;
     let sent = RequestQuery::new(Some(query.to_owned()), None);
     let within = access::authorize_search(service, context, &kind, (&sent, &criteria)).await?;
     let mut stored = write_target::find_matches(service, context, (&kind, &criteria), within).await?;
@@ -129,13 +131,13 @@ async fn referent(
     }
 }
 
-fn overwrites(write: &Write, key: &ResourceKey) -> bool {
+fn overwrites(write: &ResourceWrite, key: &ResourceKey) -> bool {
     let replaces = matches!(write.operation, WriteOperation::Put(_) | WriteOperation::Delete);
     replaces && write.resource_type == key.resource_type && id(write).as_ref() == Some(&key.id)
 }
 
-fn id(write: &Write) -> Option<ResourceId> {
-    let named = || body::id_of(&write.resource_type, body(write)?).ok().flatten();
+fn id(write: &ResourceWrite) -> Option<ResourceId> {
+    let named = || body_validation::read_body_id(&write.resource_type, body(write)?).ok().flatten();
     write.id.clone().or_else(named)
 }
 
@@ -144,24 +146,24 @@ fn id(write: &Write) -> Option<ResourceId> {
 fn entries(
     service: &FhirService,
     context: &RequestContext,
-    (kind, criteria, stored): (&ResourceType, &WriteCriteria, &[ResourceKey]),
-    writes: &[(usize, Write)],
+    (kind, criteria, stored): (&ResourceType, &ConditionalWriteCriteria, &[ResourceKey]),
+    writes: &[(usize, ResourceWrite)],
 ) -> Vec<usize> {
-    let meets = |write: &Write| {
+    let meets = |write: &ResourceWrite| {
         let is_conditional = write.precondition.if_none_exist.is_some();
         if write.resource_type != *kind || body(write).is_none() || (is_conditional && !stored.is_empty()) {
             return false;
         }
         let native = if service.settings.converts(context.format) {
-            native_write::write_to_native(write.clone())
+            write_conversion::convert_write_to_native(write.clone())
         } else {
             write.clone()
         };
         let Some(id) = id(write).or_else(|| UNNAMED.parse().ok()) else { return false };
         let key = ResourceKey { resource_type: kind.clone(), id };
-        let resource = body(&native).and_then(|body| body::stored_body(&key, body.clone()).ok());
+        let resource = body(&native).and_then(|body| body_validation::prepare_stored_body(&key, body.clone()).ok());
         resource.is_some_and(|resource| {
-            criteria.are_met_by(&StoredResource { key, version: 0, updated_us: service.now_us(), resource }, None)
+            criteria.matches_resource(&StoredResource { key, version: 0, updated_us: service.now_us(), resource }, None)
         })
     };
     writes.iter().enumerate().filter(|(_, (_, write))| meets(write)).map(|(at, _)| at).collect()
@@ -172,6 +174,6 @@ const UNNAMED: &str = "unnamed";
 
 /// Returns the entry by the name that others of the transaction refer to it by. One without a name is given the
 /// reference as its name.
-fn name(write: &mut Write, reference: &str) -> ConditionalReferenceTarget {
+fn name(write: &mut ResourceWrite, reference: &str) -> ConditionalReferenceTarget {
     ConditionalReferenceTarget::Entry(write.full_url.get_or_insert_with(|| reference.to_owned()).clone())
 }

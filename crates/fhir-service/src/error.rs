@@ -6,26 +6,26 @@ mod packages;
 mod payer;
 mod validate;
 
-use fhir_resource::key::ResourceIdError;
+use fhir_resource::resource_key::ParseResourceIdError;
 use fhir_resource::{ResourceKey, ResourceType};
 use fhir_search::SearchError;
-use fhir_store::bundle::{BundleError, EntryError};
-use fhir_store::query::QueryError;
-use fhir_store::{CriteriaError, SearchExecutionError, StoreError, WriteError};
+use fhir_store::bundle::{BundleEntryError, RequestBundleError};
+use fhir_store::query_parsing::QueryError;
+use fhir_store::{CriteriaParseError, SearchExecutionError, StoreError, WriteError};
 use oauth_core::access::AccessError;
-use oauth_core::explanation::ExplainError;
-use oauth_core::registration::PolicyIssue;
+use oauth_core::access_explanation::AssumedCallerError;
+use oauth_core::security_resource_rules::ResourceIssue;
+use payer_exchange::bulk_export::ExportParametersError;
 use payer_exchange::davinci_export::DavinciExportError;
-use payer_exchange::export::ExportError;
 use payer_exchange::member_match::MatchRequestError;
 
-pub use explain::ExplainRequestError;
+pub use explain::ExplainAccessError;
 pub use migration::{MigrationRunError, ScriptRunError};
 pub use packages::PackageOperationError;
-pub use payer::PayerError;
-pub use validate::ValidateError;
+pub use payer::PayerOperationError;
+pub use validate::ValidateOperationError;
 
-/// The reason why a request about resources was not done.
+/// The reason why a resource request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     /// The FHIR endpoint does not have this type.
@@ -48,7 +48,7 @@ pub enum ServiceError {
     NotAPatch(String),
     /// An id that no resource can have.
     #[error("{0}")]
-    Id(#[from] ResourceIdError),
+    Id(#[from] ParseResourceIdError),
     /// A list by elements that was not understood.
     #[error("{0}")]
     Query(#[from] QueryError),
@@ -68,7 +68,7 @@ pub enum ServiceError {
     #[error("the resource breaks the rules of its type")]
     Invalid {
         /// Everything that is wrong with it.
-        issues: Vec<PolicyIssue>,
+        issues: Vec<ResourceIssue>,
         /// The entry of the Bundle, counted from 0.
         entry: Option<usize>,
     },
@@ -88,10 +88,10 @@ pub enum ServiceError {
     },
     /// The document is not a Bundle that can be executed.
     #[error("{0}")]
-    Bundle(#[from] BundleError),
+    Bundle(#[from] RequestBundleError),
     /// An entry of a Bundle cannot be executed.
     #[error("{0}")]
-    Entry(#[from] EntryError),
+    Entry(#[from] BundleEntryError),
     /// The resource does not have this version, or the caller does not reach it.
     #[error("Version {version} of {key} not found")]
     NoVersion {
@@ -102,7 +102,7 @@ pub enum ServiceError {
     },
     /// An access decision was not explained.
     #[error("{0}")]
-    Unexplained(ExplainRequestError),
+    Unexplained(ExplainAccessError),
     /// The body is not a list of resources.
     #[error("the body has to be a list of resources")]
     NotAList,
@@ -134,10 +134,10 @@ pub enum ServiceError {
     Packages(Box<PackageOperationError>),
     /// An operation of payers was not done.
     #[error("{0}")]
-    Payer(Box<PayerError>),
+    Payer(Box<PayerOperationError>),
     /// The client asks for members more often than it may.
     #[error("{0}")]
-    TooManyGuesses(#[from] TooManyGuessesError),
+    TooManyGuesses(#[from] TooManyMatchRequestsError),
     /// The store did not say what became of a write.
     #[error("the store of resources left a write unanswered")]
     Unanswered,
@@ -164,26 +164,26 @@ pub enum ServiceError {
     Unwritable(#[source] serde_json::Error),
     /// A call of `$validate` was not understood.
     #[error("{0}")]
-    Validate(#[from] ValidateError),
+    Validate(#[from] ValidateOperationError),
 }
 
-/// A client that asked for members more often than it may.
+/// A client exceeded its rate limit of member match requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many requests; try again in {retry_after_s} s")]
-pub struct TooManyGuessesError {
+pub struct TooManyMatchRequestsError {
     /// Seconds until the next request is taken.
     pub retry_after_s: u64,
 }
 
-/// A stored body that is not a document: something wrote it past the rules.
+/// A stored body that is not a valid document.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("a stored resource cannot be read")]
-pub struct UnreadableResource;
+pub struct UnreadableResourceError;
 
 impl ServiceError {
-    /// Returns the error as one of an entry of a Bundle, where errors of one entry can stand.
+    /// Returns the error as that of a Bundle entry, where its kind can be.
     #[must_use]
-    pub fn at_entry(self, entry: Option<usize>) -> Self {
+    pub fn at_bundle_entry(self, entry: Option<usize>) -> Self {
         match self {
             Self::Invalid { issues, .. } => Self::Invalid { issues, entry },
             Self::Refused { cause, .. } => Self::Refused { cause, entry },
@@ -194,26 +194,26 @@ impl ServiceError {
     }
 }
 
-impl From<UnreadableResource> for ServiceError {
-    fn from(cause: UnreadableResource) -> Self {
+impl From<UnreadableResourceError> for ServiceError {
+    fn from(cause: UnreadableResourceError) -> Self {
         StoreError::Corrupt(Box::new(cause)).into()
     }
 }
 
-impl From<ExplainError> for ServiceError {
-    fn from(cause: ExplainError) -> Self {
+impl From<AssumedCallerError> for ServiceError {
+    fn from(cause: AssumedCallerError) -> Self {
         match cause {
-            ExplainError::Store(failed) => Self::Parties(failed),
-            fault => Self::Unexplained(ExplainRequestError::Assumed(fault)),
+            AssumedCallerError::Store(failed) => Self::Parties(failed),
+            fault => Self::Unexplained(ExplainAccessError::Assumed(fault)),
         }
     }
 }
 
-impl From<CriteriaError> for ServiceError {
-    fn from(cause: CriteriaError) -> Self {
+impl From<CriteriaParseError> for ServiceError {
+    fn from(cause: CriteriaParseError) -> Self {
         match cause {
-            CriteriaError::Query(cause) => cause.into(),
-            CriteriaError::Search(cause) => cause.into(),
+            CriteriaParseError::Query(cause) => cause.into(),
+            CriteriaParseError::Search(cause) => cause.into(),
         }
     }
 }
@@ -242,26 +242,26 @@ impl From<PackageOperationError> for ServiceError {
     }
 }
 
-impl From<PayerError> for ServiceError {
-    fn from(cause: PayerError) -> Self {
+impl From<PayerOperationError> for ServiceError {
+    fn from(cause: PayerOperationError) -> Self {
         Self::Payer(Box::new(cause))
     }
 }
 
-impl From<ExportError> for ServiceError {
-    fn from(cause: ExportError) -> Self {
-        PayerError::from(cause).into()
+impl From<ExportParametersError> for ServiceError {
+    fn from(cause: ExportParametersError) -> Self {
+        PayerOperationError::from(cause).into()
     }
 }
 
 impl From<DavinciExportError> for ServiceError {
     fn from(cause: DavinciExportError) -> Self {
-        PayerError::from(cause).into()
+        PayerOperationError::from(cause).into()
     }
 }
 
 impl From<MatchRequestError> for ServiceError {
     fn from(cause: MatchRequestError) -> Self {
-        PayerError::from(cause).into()
+        PayerOperationError::from(cause).into()
     }
 }

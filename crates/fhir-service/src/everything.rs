@@ -14,11 +14,13 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use fhir_resource::{Compartment, ResourceKey, ResourceType, StoredResource, StoredText, compartment};
-use fhir_search::SearchContext;
-use fhir_store::bundle::{self, ListLinks};
-use fhir_store::query::{self, QueryError};
-use fhir_store::{AccessFilter, FilterBranch, HistoryRange, ListQuery, MatchCounting, SearchQuery};
+use fhir_resource::{
+    PatientCompartment, ResourceKey, ResourceType, StoredResource, StoredResourceText, patient_compartment,
+};
+use fhir_search::SearchParseContext;
+use fhir_store::bundle::{self, ListPagingLinks};
+use fhir_store::query_parsing::{self, QueryError};
+use fhir_store::{AccessFilter, AccessFilterBranch, HistoryPageRange, ListQuery, MatchCountMode, SearchQuery};
 use oauth_core::access::AccessError;
 use serde_json::Value;
 
@@ -27,38 +29,42 @@ use crate::error::ServiceError;
 use crate::request_budget::RequestBudget;
 use crate::request_context::RequestContext;
 use crate::security_resources::AUDIT_EVENT;
-use crate::service::FhirService;
-use crate::summary::SummaryView;
-use crate::{lookup, representation};
+use crate::service_state::FhirService;
+use crate::summary_view::SummaryView;
+use crate::{representation, resource_lookup};
 
-/// Returns a page of everything, as a Bundle.
+/// Returns one page of `$everything` of a patient, as a Bundle.
 ///
 /// # Errors
 /// [`ServiceError::NotFound`], what is not understood, and why the caller may not.
-pub async fn page(service: &FhirService, context: &RequestContext, key: &ResourceKey) -> Result<Value, ServiceError> {
+pub async fn everything_page(
+    service: &FhirService,
+    context: &RequestContext,
+    key: &ResourceKey,
+) -> Result<Value, ServiceError> {
     let within = access::authorize(service, context, &AccessCheck::everything(key, &context.query)).await?;
-    let patient = lookup::current(service, key, &within).await?;
+    let patient = resource_lookup::current(service, key, &within).await?;
     let request = EverythingRequest::read(&context.parameters)?;
     let view = SummaryView::of(&context.parameters)?;
     let mut budget = RequestBudget::new(service.settings.searches_time());
     let page = budget.search(read(service, context, &patient, &request)).await?;
-    let base = service.settings.base(context.format);
+    let base = service.settings.format_base_url(context.format);
     let shown = |stored| view.of_document(representation::render(service, context.format, stored));
-    let entries = page.entries.iter().map(|stored| bundle::search_entry(&base, stored, shown(stored)));
+    let entries = page.entries.iter().map(|stored| bundle::searchset_entry(&base, stored, shown(stored)));
     let address = format!("{base}/{key}/$everything");
     let [here, next] = [&request.from, &page.next].map(|place| place.as_ref().map(ToString::to_string));
-    let links = ListLinks { address: &address, parameters: &context.parameters };
-    Ok(bundle::everything((here.as_deref(), next.as_deref()), links, entries.collect()))
+    let links = ListPagingLinks { address: &address, parameters: &context.parameters };
+    Ok(bundle::everything_bundle((here.as_deref(), next.as_deref()), links, entries.collect()))
 }
 
-/// Returns the parameters of a `Parameters` resource as they would be in an address.
+/// Converts a `Parameters` resource to the query parameters of the same operation.
 ///
 /// # Errors
 /// [`ServiceError::NotParameters`].
 ///
 /// # Source
 /// FHIR R4, operations, executing an operation: by POST where it is not by GET.
-pub fn parameters(body: &Value) -> Result<Vec<(String, String)>, ServiceError> {
+pub fn parameters_as_query(body: &Value) -> Result<Vec<(String, String)>, ServiceError> {
     if body.get("resourceType").and_then(Value::as_str) != Some("Parameters") {
         return Err(ServiceError::NotParameters);
     }
@@ -98,7 +104,8 @@ impl FromStr for PageStart {
 
     fn from_str(text: &str) -> Result<Self, QueryError> {
         let (kind, behind) = text.split_once('-').ok_or(QueryError::Cursor)?;
-        let kind = compartment::types().find(|known| *known == kind).ok_or(QueryError::Cursor)?;
+        let kind =
+            patient_compartment::patient_compartment_types().find(|known| *known == kind).ok_or(QueryError::Cursor)?;
         Ok(Self { kind, behind: Some(behind.to_owned()).filter(|behind| !behind.is_empty()) })
     }
 }
@@ -113,9 +120,10 @@ impl EverythingRequest {
     fn read(sent: &[(String, String)]) -> Result<Self, ServiceError> {
         let own = |name: &str| matches!(name, "_type" | "_cursor") || SummaryView::reads(name);
         let others = sent.iter().filter(|(name, _)| !own(name));
-        let HistoryRange { since_us, count, .. } =
-            query::history(others.map(|(name, value)| (name.as_str(), value.as_str())))?;
-        let mut request = Self { kinds: None, since_us, count: count.min(fhir_search::limits::MAX_COUNT), from: None };
+        let HistoryPageRange { since_us, count, .. } =
+            query_parsing::parse_history_range(others.map(|(name, value)| (name.as_str(), value.as_str())))?;
+        let mut request =
+            Self { kinds: None, since_us, count: count.min(fhir_search::limits::MAX_PAGE_SIZE), from: None };
         for (name, value) in sent {
             match name.as_str() {
                 "_type" => {
@@ -159,17 +167,17 @@ async fn read(
     if request.from.is_none() && request.wants("Patient") && request.is_new(patient) {
         page.entries.push(patient.clone());
     }
-    let present = service.search.kinds_about(&patient.key.id).await??;
-    let base = service.settings.fhir_base();
-    let compartment = Some(Compartment::of(patient.key.id.clone(), &base));
-    let branch = FilterBranch { compartment, criteria: Vec::new() };
-    let mut kinds =
-        compartment::types().skip_while(|kind| request.from.as_ref().is_some_and(|from| from.kind != *kind));
+    let present = service.search.types_in_patient_compartment(&patient.key.id).await??;
+    let base = service.settings.fhir_base_url();
+    let compartment = Some(PatientCompartment::of_patient(patient.key.id.clone(), &base));
+    let branch = AccessFilterBranch { compartment, criteria: Vec::new() };
+    let mut kinds = patient_compartment::patient_compartment_types()
+        .skip_while(|kind| request.from.as_ref().is_some_and(|from| from.kind != *kind));
     while let (Some(kind), None) = (kinds.next(), &page.next) {
         let known = present.iter().find(|present| present.as_str() == kind);
         let Some(known) = known.filter(|_| request.wants(kind)) else { continue };
         let reached = match access::authorize(service, context, &AccessCheck::list(known, &context.query)).await {
-            Ok(reached) => reached.narrowed(&branch),
+            Ok(reached) => reached.narrowed_to_branch(&branch),
             Err(AccessError::Store(failed)) => return Err(failed.into()),
             Err(_) => continue,
         };
@@ -215,24 +223,25 @@ impl TypePage {
         kind: &ResourceType,
         within: AccessFilter,
     ) -> Result<(Vec<StoredResource>, Option<String>), ServiceError> {
-        let catalog = service.search.known_catalog().await?;
-        if !service.search.indexes(&catalog, kind) {
+        let catalog = service.search.cached_search_parameter_catalog().await?;
+        if !service.search.is_type_indexed(&catalog, kind) {
             return self.listed(service, kind, within).await;
         }
-        let own = service.settings.fhir_base();
-        let since = self.since_us.map(|since_us| format!("ge{}", representation::instant(since_us)));
+        let own = service.settings.fhir_base_url();
+        let since = self.since_us.map(|since_us| format!("ge{}", representation::format_instant(since_us)));
         let pairs = since.iter().map(|since| ("_lastUpdated", since.as_str()));
-        let (search, _) = fhir_search::parse(&catalog, &SearchContext::strict(kind, &own, service.now_us()), pairs)?;
+        let (search, _) =
+            fhir_search::parse_search(&catalog, &SearchParseContext::strict(kind, &own, service.now_us()), pairs)?;
         let query = SearchQuery {
             search: fhir_search::SearchRequest { cursor: self.behind, ..search },
             filters: Vec::new(),
             within,
             reaches: BTreeMap::new(),
             count: self.count,
-            counting: MatchCounting::No,
+            counting: MatchCountMode::No,
         };
         let found = service.search.search(&query).await??;
-        Ok((found.entries.iter().filter_map(StoredText::read).collect(), found.next))
+        Ok((found.entries.iter().filter_map(StoredResourceText::parse_body).collect(), found.next))
     }
 
     /// As [`TypePage::of`], of a type without an index, by pages.
@@ -243,8 +252,8 @@ impl TypePage {
         within: AccessFilter,
     ) -> Result<(Vec<StoredResource>, Option<String>), ServiceError> {
         let page = self.behind.as_deref().map_or(Ok(1), str::parse).map_err(|_| QueryError::Cursor)?;
-        let query = ListQuery { count: self.count, page, ..ListQuery::all(kind.clone()) };
-        let (query, listed) = lookup::page(service, query, within).await?;
+        let query = ListQuery { count: self.count, page, ..ListQuery::all_of_type(kind.clone()) };
+        let (query, listed) = resource_lookup::page(service, query, within).await?;
         let is_last = query.offset().saturating_add(u64::from(query.count)) >= listed.total;
         let is_new = |stored: &StoredResource| self.since_us.is_none_or(|since_us| stored.updated_us >= since_us);
         let found = listed.entries.into_iter().filter(is_new).collect();

@@ -6,34 +6,34 @@
 //! into it says no.
 
 use fhir_resource::{ResourceKey, ResourceType};
-use fhir_store::{PatchDocument, Precondition, Write, WriteOperation};
+use fhir_store::{PatchDocument, ResourceWrite, WriteOperation, WritePrecondition};
 use oauth_core::access::AccessError;
-use oauth_core::explanation::{self, AssumedRequest};
+use oauth_core::access_explanation::{self, AssumedCaller};
 use serde_json::{Value, json};
 
 use crate::access::{self, AccessCheck};
-use crate::error::{ExplainRequestError, ServiceError};
+use crate::brand_type_names;
+use crate::error::{ExplainAccessError, ServiceError};
 use crate::request_context::RequestContext;
 use crate::request_query::RequestQuery;
 use crate::resource_format::ResourceFormat;
-use crate::service::FhirService;
-use crate::type_alias;
+use crate::service_state::FhirService;
 
-/// Explains the decision about the request that the parameters describe.
+/// Returns the explanation of the access decision about the request that the parameters describe.
 ///
 /// # Errors
-/// [`ExplainRequestError`], and when the caller is not the administrator.
-pub async fn explain(service: &FhirService, context: &RequestContext) -> Result<Value, ServiceError> {
+/// [`ExplainAccessError`], and when the caller is not the administrator.
+pub async fn explain_access(service: &FhirService, context: &RequestContext) -> Result<Value, ServiceError> {
     access::require_administrator(context)?;
     let sent = |name: &str| context.parameters.iter().find(|(sent, _)| sent == name).map(|(_, value)| value.as_str());
     let required = |name: &'static str| sent(name).ok_or(missing(name));
     let (method, address) = (required("method")?, required("path")?);
     let (path, query) = address.split_once('?').map_or((address, None), |(path, query)| (path, Some(query)));
     let assumed =
-        AssumedRequest { client: sent("client"), user: sent("user"), patient: sent("patient"), scope: sent("scope") };
-    let caller = explanation::caller(&service.env(), &service.directory, assumed).await?;
+        AssumedCaller { client: sent("client"), user: sent("user"), patient: sent("patient"), scope: sent("scope") };
+    let caller = access_explanation::assume_caller(&service.env(), &service.directory, assumed).await?;
     let query = RequestQuery::new(query.map(str::to_owned), None);
-    let context = RequestContext::assumed(caller, ResourceFormat::of(path), query);
+    let context = RequestContext::for_assumed_caller(caller, ResourceFormat::of_path(path), query);
     let request = ExplainedRequest::read(service, method, path)?;
     let write = request.write();
     let check = match &write {
@@ -41,10 +41,10 @@ pub async fn explain(service: &FhirService, context: &RequestContext) -> Result<
         None => request.check(&context.query),
     };
     let decided = match &write {
-        Some(_) => access::authorize_write(service, &context, &check).await.map(|reach| reach.target.is_confined()),
+        Some(_) => access::authorize_write(service, &context, &check).await.map(|reach| reach.target.is_restricted()),
         None => access::authorize(service, &context, &check)
             .await
-            .map(|within| within.is_confined())
+            .map(|within| within.is_restricted())
             .map_err(ServiceError::from),
     };
     let explained = access::explain(service, &context, &check).await?;
@@ -64,7 +64,7 @@ pub async fn explain(service: &FhirService, context: &RequestContext) -> Result<
 }
 
 const fn missing(name: &'static str) -> ServiceError {
-    ServiceError::Unexplained(ExplainRequestError::Missing(name))
+    ServiceError::Unexplained(ExplainAccessError::Missing(name))
 }
 
 /// A request about resources, without its body.
@@ -100,7 +100,7 @@ impl ExplainedRequest {
         let segments = segments.strip_prefix(["fhir"].as_slice()).unwrap_or(&segments);
         let Some((kind, rest)) = segments.split_first() else { return Err(PATH) };
         let kind: ResourceType =
-            type_alias::type_name(&service.settings.platform_name, kind).parse().map_err(|_| PATH)?;
+            brand_type_names::stored_type_name(&service.settings.platform_name, kind).parse().map_err(|_| PATH)?;
         let key = |id: &str| Ok::<_, ServiceError>(Some(ResourceKey { resource_type: kind.clone(), id: id.parse()? }));
         let (key, beneath) = match rest {
             [] => (None, String::new()),
@@ -125,7 +125,7 @@ impl ExplainedRequest {
     }
 
     /// Returns the write of any other method, with an empty body.
-    fn write(&self) -> Option<Write> {
+    fn write(&self) -> Option<ResourceWrite> {
         let operation = match self.method {
             RequestMethod::Get => return None,
             RequestMethod::Post => WriteOperation::Create(json!({})),
@@ -134,8 +134,8 @@ impl ExplainedRequest {
             RequestMethod::Delete => WriteOperation::Delete,
         };
         Some(match &self.key {
-            Some(key) => Write::to(key.clone(), operation),
-            None => Write::by_condition(self.kind.clone(), operation, Precondition::default()),
+            Some(key) => ResourceWrite::unconditional(key.clone(), operation),
+            None => ResourceWrite::conditional(self.kind.clone(), operation, WritePrecondition::default()),
         })
     }
 }

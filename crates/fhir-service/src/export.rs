@@ -6,24 +6,24 @@
 use std::collections::BTreeSet;
 
 use fhir_resource::{ResourceId, ResourceType};
-use fhir_store::match_group;
+use fhir_store::member_match_group;
 use oauth_core::access::AccessError;
-use oauth_core::caller::CallerIdentity;
-use payer_exchange::consent::ConsentRule;
-use payer_exchange::davinci_export::{DavinciExportError, ExportType, member_ids};
-use payer_exchange::export::{
-    ElementSelection, ExportError, ExportParameters, ExportSubjects, ExportWork, SearchParameters, TypeExport,
-    exportable,
+use oauth_core::resource_caller::CallerIdentity;
+use payer_exchange::bulk_export::{
+    ElementSelection, ExportParameters, ExportParametersError, ExportSubjects, ExportWork, ExportedType,
+    SearchParameterPairs, is_type_exportable,
 };
+use payer_exchange::consent::ExportConsentRule;
+use payer_exchange::davinci_export::{DavinciExportError, DavinciExportType, active_member_patient_ids};
 use payer_exchange::jobs::JobWork;
-use payer_exchange::member_match::group;
+use payer_exchange::member_match::match_group;
 use serde_json::Value;
 
-use crate::access::{OperationAddress, OperationCall};
-use crate::error::{PayerError, ServiceError};
+use crate::access::{OperationCall, OperationRequestLine};
+use crate::error::{PayerOperationError, ServiceError};
 use crate::operation_audit::OperationAudit;
 use crate::request_context::RequestContext;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 use crate::{access_filter, payer};
 
 /// The parameters of an export of everything, which names no patients.
@@ -31,14 +31,14 @@ const SYSTEM: &[&str] = &["_type", "_since", "_until", "_typeFilter", "_elements
 /// The parameters of a Da Vinci export.
 const DAVINCI: &[&str] = &["exportType", "_type", "_since", "_until", "_typeFilter", "_outputFormat", "patient"];
 
-/// Begins an export of everything, and returns its job.
+/// Starts an export of the whole system, and returns the job id.
 ///
 /// # Errors
 /// Why it is refused.
-pub async fn system(
+pub async fn start_system_export(
     service: &FhirService,
     context: &RequestContext,
-    address: OperationAddress<'_>,
+    address: OperationRequestLine<'_>,
     body: Option<Value>,
 ) -> Result<ResourceId, ServiceError> {
     let operation = OperationCall { name: "FhirExport", address };
@@ -59,14 +59,14 @@ async fn begin_system(
     begin(service, context, operation, parameters, ExportRequest::plain(ExportSubjects::Everything)).await
 }
 
-/// Begins an export of what belongs to patients, and returns its job.
+/// Starts an export of the resources of all patients, and returns the job id.
 ///
 /// # Errors
 /// Why it is refused.
-pub async fn patients(
+pub async fn start_patient_export(
     service: &FhirService,
     context: &RequestContext,
-    address: OperationAddress<'_>,
+    address: OperationRequestLine<'_>,
     body: Option<Value>,
 ) -> Result<ResourceId, ServiceError> {
     let operation = OperationCall { name: "FhirExport", address };
@@ -83,19 +83,19 @@ async fn begin_patients(
     body: Option<Value>,
 ) -> Result<ResourceId, ServiceError> {
     payer::require_async(context)?;
-    let parameters = parameters(context, body, ExportParameters::BULK)?;
+    let parameters = parameters(context, body, ExportParameters::COMMON_PARAMETER_NAMES)?;
     let subjects = parameters.patients.clone().map_or(ExportSubjects::Patients, ExportSubjects::These);
     begin(service, context, operation, parameters, ExportRequest::plain(subjects)).await
 }
 
-/// Begins an export of what belongs to the members of a Group, and returns its job.
+/// Starts an export of the resources of a Group's members, and returns the job id.
 ///
 /// # Errors
 /// Why it is refused.
-pub async fn of_group(
+pub async fn start_group_export(
     service: &FhirService,
     context: &RequestContext,
-    address: OperationAddress<'_>,
+    address: OperationRequestLine<'_>,
     id: &str,
     body: Option<Value>,
 ) -> Result<ResourceId, ServiceError> {
@@ -114,26 +114,26 @@ async fn begin_group(
     body: Option<Value>,
 ) -> Result<ResourceId, ServiceError> {
     payer::require_async(context)?;
-    let parameters = parameters(context, body, ExportParameters::BULK)?;
+    let parameters = parameters(context, body, ExportParameters::COMMON_PARAMETER_NAMES)?;
     payer::owner(service, context)?;
     let group = payer::readable_group(service, context, operation, id).await?;
     let is_administrator = matches!(context.caller.identity, CallerIdentity::Root);
-    if group::made_for(&group).is_some() && !is_administrator {
-        return Err(PayerError::MatchedGroup.into());
+    if match_group::group_recipient_organization(&group).is_some() && !is_administrator {
+        return Err(PayerOperationError::MatchedGroup.into());
     }
-    let members = member_ids(&group, &format!("{}/", service.settings.fhir_base()));
+    let members = active_member_patient_ids(&group, &format!("{}/", service.settings.fhir_base_url()));
     let subjects = ExportSubjects::These(requested_members(members, &parameters)?);
     begin(service, context, operation, parameters, ExportRequest::plain(subjects)).await
 }
 
-/// Begins an export of what the members of a Group let the caller's organization have, and returns its job.
+/// Starts a Da Vinci export of a Group's members, as far as they consent, and returns the job id.
 ///
 /// # Errors
 /// Why it is refused.
-pub async fn davinci(
+pub async fn start_davinci_export(
     service: &FhirService,
     context: &RequestContext,
-    address: OperationAddress<'_>,
+    address: OperationRequestLine<'_>,
     id: &str,
     body: Option<Value>,
 ) -> Result<ResourceId, ServiceError> {
@@ -151,21 +151,24 @@ async fn begin_davinci(
     id: &str,
     body: Option<Value>,
 ) -> Result<ResourceId, ServiceError> {
-    let requester = payer::requester(service, context, PayerError::NoClaimForExport).await?;
+    let requester = payer::requester(service, context, PayerOperationError::NoClaimForExport).await?;
     payer::require_async(context)?;
-    let parameters = ExportParameters::of_body(&body.ok_or(ExportError::NotParameters)?, DAVINCI)?;
-    let export_type = ExportType::of(&parameters)?;
+    let parameters = ExportParameters::from_body(&body.ok_or(ExportParametersError::NotParameters)?, DAVINCI)?;
+    let export_type = DavinciExportType::from_parameters(&parameters)?;
     let group = payer::group(service, context, id).await?;
     // Another organization's Group is answered as one that is not there.
-    if requester.as_ref().is_some_and(|one| !match_group::is_made_for(&group, &one.system, &one.value)) {
+    if requester
+        .as_ref()
+        .is_some_and(|one| !member_match_group::is_made_for_organization(&group, &one.system, &one.value))
+    {
         return Err(payer::no_group(id));
     }
-    export_type.check(&group, service.now_us())?;
-    let members = member_ids(&group, &format!("{}/", service.settings.fhir_base()));
+    export_type.check_group(&group, service.now_us())?;
+    let members = active_member_patient_ids(&group, &format!("{}/", service.settings.fhir_base_url()));
     let export = ExportRequest {
         subjects: ExportSubjects::These(requested_members(members, &parameters)?),
-        consent: Some(export_type.consent(&group, requester)?),
-        shape: export_type.shape(service.now_us()),
+        consent: Some(export_type.required_consent(&group, requester)?),
+        shape: export_type.element_selection(service.now_us()),
     };
     begin(service, context, operation, parameters, export).await
 }
@@ -175,15 +178,18 @@ fn parameters(
     context: &RequestContext,
     body: Option<Value>,
     supported: &[&str],
-) -> Result<ExportParameters, PayerError> {
+) -> Result<ExportParameters, PayerOperationError> {
     match body {
-        Some(body) => Ok(ExportParameters::of_body(&body, supported)?),
-        None => Ok(ExportParameters::of_query(&context.parameters, supported)?),
+        Some(body) => Ok(ExportParameters::from_body(&body, supported)?),
+        None => Ok(ExportParameters::from_query(&context.parameters, supported)?),
     }
 }
 
 /// Returns the members, or those of them that the request names.
-fn requested_members(members: BTreeSet<String>, parameters: &ExportParameters) -> Result<BTreeSet<String>, PayerError> {
+fn requested_members(
+    members: BTreeSet<String>,
+    parameters: &ExportParameters,
+) -> Result<BTreeSet<String>, PayerOperationError> {
     let Some(patients) = &parameters.patients else { return Ok(members) };
     match patients.iter().find(|patient| !members.contains(*patient)) {
         Some(stranger) => Err(DavinciExportError::NoMember(format!("Patient/{stranger}")).into()),
@@ -194,7 +200,7 @@ fn requested_members(members: BTreeSet<String>, parameters: &ExportParameters) -
 /// The scope of an export, besides the parameters of its request.
 struct ExportRequest {
     subjects: ExportSubjects,
-    consent: Option<ConsentRule>,
+    consent: Option<ExportConsentRule>,
     shape: ElementSelection,
 }
 
@@ -230,7 +236,7 @@ async fn types(
     operation: &OperationCall<'_>,
     parameters: &ExportParameters,
     subjects: &ExportSubjects,
-) -> Result<Vec<TypeExport>, ServiceError> {
+) -> Result<Vec<ExportedType>, ServiceError> {
     let named: Vec<&str> = match &parameters.types {
         Some(types) => types.iter().map(ResourceType::as_str).collect(),
         None => subjects.default_types(),
@@ -238,18 +244,18 @@ async fn types(
     let mut types = Vec::with_capacity(named.len());
     let mut denied = AccessError::InsufficientScope { needed: "system/*.read".to_owned() };
     for name in named {
-        let kind: ResourceType = name.parse().map_err(|_| PayerError::NoJob)?;
-        if !exportable(&kind, subjects) {
-            return Err(PayerError::NotExported(kind).into());
+        let kind: ResourceType = name.parse().map_err(|_| PayerOperationError::NoJob)?;
+        if !is_type_exportable(&kind, subjects) {
+            return Err(PayerOperationError::NotExported(kind).into());
         }
         match payer::authorized_queries(service, context, operation, name).await {
             Ok(mut within) => {
                 let filters = parameters.filters.iter().filter(|(of, _)| *of == kind).map(|(_, query)| query.clone());
-                let filters: Vec<SearchParameters> = filters.collect();
+                let filters: Vec<SearchParameterPairs> = filters.collect();
                 within.extend((!filters.is_empty()).then_some(filters));
                 let (elements, ownership) =
-                    (parameters.elements_of(&kind), access_filter::ownership(&context.caller, &kind));
-                types.push(TypeExport { resource_type: name.to_owned(), within, elements, ownership });
+                    (parameters.elements_of_type(&kind), access_filter::ownership(&context.caller, &kind));
+                types.push(ExportedType { resource_type: name.to_owned(), within, elements, ownership });
             }
             Err(AccessError::Store(cause)) => return Err(AccessError::Store(cause).into()),
             Err(cause) if parameters.types.is_some() => return Err(cause.into()),

@@ -1,22 +1,22 @@
 //! Histories: the versions of a resource, of a type, of everything; newest first.
 
 use fhir_resource::{ResourceId, ResourceKey, ResourceType};
-use fhir_store::bundle::{self, ListLinks};
-use fhir_store::{AccessFilter, HistoryPage, HistoryQuery, HistoryRange};
+use fhir_store::bundle::{self, ListPagingLinks};
+use fhir_store::{AccessFilter, HistoryPage, HistoryPageRange, HistoryQuery};
 use oauth_core::access::AccessError;
 use serde_json::Value;
 
 use crate::access::{self, AccessCheck};
 use crate::error::ServiceError;
 use crate::request_context::RequestContext;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 use crate::{known_types, representation};
 
-/// Returns the versions of a resource, newest first; of what was deleted as well.
+/// Returns the history of a resource, newest first, also of a deleted one.
 ///
 /// # Errors
 /// [`ServiceError::NotFound`], or why the caller may not read them.
-pub async fn of_resource(
+pub async fn resource_history(
     service: &FhirService,
     context: &RequestContext,
     key: ResourceKey,
@@ -26,11 +26,11 @@ pub async fn of_resource(
     answer(service, context, &query).await
 }
 
-/// Returns the versions of the resources of a type.
+/// Returns the history of all resources of a type, newest first.
 ///
 /// # Errors
 /// Why the caller may not read them.
-pub async fn of_type(
+pub async fn type_history(
     service: &FhirService,
     context: &RequestContext,
     kind: ResourceType,
@@ -41,17 +41,17 @@ pub async fn of_type(
     answer(service, context, &query).await
 }
 
-/// Returns the versions of everything.
+/// Returns the history of all resources, newest first.
 ///
 /// Not specified; it is the histories of the types together, each as far as the caller may read it, and a caller who may
 /// read none is refused.
 ///
 /// # Errors
 /// Why the caller may read none.
-pub async fn of_system(service: &FhirService, context: &RequestContext) -> Result<Value, ServiceError> {
+pub async fn system_history(service: &FhirService, context: &RequestContext) -> Result<Value, ServiceError> {
     let mut kinds = Vec::new();
     let mut denied = AccessError::Forbidden;
-    for kind in service.resources.kinds().await? {
+    for kind in service.resources.stored_types().await? {
         match access::authorize(service, context, &AccessCheck::history(&kind, &context.query)).await {
             Ok(within) => kinds.push((kind, within)),
             Err(AccessError::Store(failed)) => return Err(failed.into()),
@@ -72,7 +72,7 @@ pub(crate) async fn of_entry(
     service: &FhirService,
     context: &RequestContext,
     (kind, id): (&ResourceType, Option<&ResourceId>),
-    (window, within): (HistoryRange, AccessFilter),
+    (window, within): (HistoryPageRange, AccessFilter),
 ) -> Result<Value, ServiceError> {
     known_types::check(service, context.format, kind).await?;
     let query = HistoryQuery { kinds: vec![(kind.clone(), within)], id: id.cloned(), window };
@@ -80,8 +80,10 @@ pub(crate) async fn of_entry(
     Ok(page_bundle(service, context, (&query, &page), &[]))
 }
 
-fn window(context: &RequestContext) -> Result<HistoryRange, ServiceError> {
-    Ok(fhir_store::query::history(context.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())))?)
+fn window(context: &RequestContext) -> Result<HistoryPageRange, ServiceError> {
+    Ok(fhir_store::query_parsing::parse_history_range(
+        context.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())),
+    )?)
 }
 
 async fn answer(service: &FhirService, context: &RequestContext, query: &HistoryQuery) -> Result<Value, ServiceError> {
@@ -92,8 +94,8 @@ async fn answer(service: &FhirService, context: &RequestContext, query: &History
 /// Reads a page. A resource that never existed is not found, in the same words as one whose versions the caller does not
 /// reach.
 async fn read(service: &FhirService, query: &HistoryQuery) -> Result<HistoryPage, ServiceError> {
-    let page = service.resources.history(query).await?;
-    let HistoryRange { since_us, after, .. } = query.window;
+    let page = service.resources.read_history(query).await?;
+    let HistoryPageRange { since_us, after, .. } = query.window;
     let is_whole = since_us.is_none() && after.is_none() && page.next.is_none();
     match (&query.id, query.kinds.as_slice()) {
         (Some(id), [(kind, _)]) if is_whole && page.entries.is_empty() => {
@@ -109,7 +111,7 @@ fn page_bundle(
     (query, page): (&HistoryQuery, &HistoryPage),
     parameters: &[(String, String)],
 ) -> Value {
-    let base = service.settings.base(context.format);
+    let base = service.settings.format_base_url(context.format);
     let mut address = base.clone();
     if let (Some((kind, _)), [_]) = (query.kinds.first(), query.kinds.as_slice()) {
         address.extend(["/", kind.as_str()]);
@@ -122,5 +124,5 @@ fn page_bundle(
             bundle::history_entry(&base, version, representation::render(service, context.format, &version.stored))
         })
         .collect();
-    bundle::history(query.window.after, page, ListLinks { address: &address, parameters }, entries)
+    bundle::history_bundle(query.window.after, page, ListPagingLinks { address: &address, parameters }, entries)
 }

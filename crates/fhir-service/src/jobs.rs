@@ -7,72 +7,72 @@ use std::sync::Arc;
 
 use fhir_resource::ResourceId;
 use payer_exchange::jobs::{Job, JobEndpoint, JobFile, JobStore};
-use payer_exchange::{ExportManifest, manifest};
+use payer_exchange::{ExportManifestInput, build_manifest};
 use serde_json::Value;
 
-use crate::error::{PayerError, ServiceError};
+use crate::error::{PayerOperationError, ServiceError};
 use crate::request_context::RequestContext;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 use crate::{payer, representation};
 
-/// Where files are, below `/fhir`.
-pub const OUTPUT: &str = "/$export-output";
+/// The path of job output files below `/fhir`.
+pub const OUTPUT_FILES_PATH: &str = "/$export-output";
 /// What ends the name of a file.
 const ENDING: &str = ".ndjson";
 
-/// Returns the caller's job of this id, at the endpoint that it was begun at.
+/// Returns the caller's job of this id, if it was started at the given endpoint.
 ///
 /// # Errors
-/// [`PayerError::NoJob`], and why the caller has none.
-pub async fn job(
+/// [`PayerOperationError::NoJob`], and why the caller has none.
+pub async fn find_job(
     service: &FhirService,
     context: &RequestContext,
     id: &str,
     endpoint: JobEndpoint,
 ) -> Result<Job, ServiceError> {
     let job = owned(service, context, id).await?;
-    if job.endpoint == endpoint { Ok(job) } else { Err(PayerError::NoJob.into()) }
+    if job.endpoint == endpoint { Ok(job) } else { Err(PayerOperationError::NoJob.into()) }
 }
 
-/// Cancels a job, or deletes what it made.
+/// Cancels a running job, or deletes the output of an ended one.
 ///
 /// # Errors
-/// As for [`job`].
-pub async fn end(
+/// As for [`find_job`].
+pub async fn cancel_or_delete_job(
     service: &FhirService,
     context: &RequestContext,
     id: &str,
     endpoint: JobEndpoint,
 ) -> Result<(), ServiceError> {
-    let job = job(service, context, id, endpoint).await?;
+    let job = find_job(service, context, id, endpoint).await?;
     let owner = payer::owner(service, context)?;
-    match service.jobs.end(&job.id, &owner, service.now_us()).await? {
+    match service.jobs.cancel_or_delete_job(&job.id, &owner, service.now_us()).await? {
         Some(_) => Ok(()),
-        None => Err(PayerError::NoJob.into()),
+        None => Err(PayerOperationError::NoJob.into()),
     }
 }
 
-/// Returns the manifest of a job that is complete.
+/// Returns the manifest of a completed job.
 #[must_use]
-pub fn manifest_of(service: &FhirService, job: &Job) -> Value {
-    let transaction_time = &representation::instant(job.created_us);
-    let base = service.settings.fhir_base();
-    let url = |file: &JobFile| format!("{base}{OUTPUT}/{}/{}{ENDING}", job.id, file.name);
-    manifest(ExportManifest { job, transaction_time }, url)
+pub fn job_manifest(service: &FhirService, job: &Job) -> Value {
+    let transaction_time = &representation::format_instant(job.created_us);
+    let base = service.settings.fhir_base_url();
+    let url = |file: &JobFile| format!("{base}{OUTPUT_FILES_PATH}/{}/{}{ENDING}", job.id, file.name);
+    build_manifest(ExportManifestInput { job, transaction_time }, url)
 }
 
-/// A file that a job made.
-pub struct JobOutput {
+/// An output file of a job.
+pub struct JobOutputFile {
     store: Arc<dyn JobStore>,
     job: ResourceId,
     file: JobFile,
 }
 
-impl JobOutput {
-    /// Returns a file of the caller's job by its name.
+impl JobOutputFile {
+    /// Returns an output file of the caller's job by its name.
     ///
     /// # Errors
-    /// As for [`job`].
+    /// As for [`find_job`].
     pub async fn find(
         service: &FhirService,
         context: &RequestContext,
@@ -80,8 +80,8 @@ impl JobOutput {
         name: &str,
     ) -> Result<Self, ServiceError> {
         let job = owned(service, context, id).await?;
-        let name = name.strip_suffix(ENDING).ok_or(PayerError::NoJob)?;
-        let file = job.files.into_iter().find(|file| file.name == name).ok_or(PayerError::NoJob)?;
+        let name = name.strip_suffix(ENDING).ok_or(PayerOperationError::NoJob)?;
+        let file = job.files.into_iter().find(|file| file.name == name).ok_or(PayerOperationError::NoJob)?;
         Ok(Self { store: Arc::clone(&service.jobs), job: job.id, file })
     }
 
@@ -91,19 +91,19 @@ impl JobOutput {
         self.file.size_bytes
     }
 
-    /// Returns a part of the file, counted from 0; `None` behind the last one.
+    /// Returns a part of the file by its number, from 0; `None` after the last one.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn part(&self, number: u32) -> Result<Option<Vec<u8>>, fhir_store::StoreError> {
-        self.store.part(&self.job, &self.file.name, number).await
+    pub async fn read_part(&self, number: u32) -> Result<Option<Vec<u8>>, fhir_store::StoreError> {
+        self.store.read_file_part(&self.job, &self.file.name, number).await
     }
 }
 
 /// Returns the caller's job of this id.
 async fn owned(service: &FhirService, context: &RequestContext, id: &str) -> Result<Job, ServiceError> {
     let owner = payer::owner(service, context)?;
-    let id: ResourceId = id.parse().map_err(|_| PayerError::NoJob)?;
-    let job = service.jobs.job(&id, &owner).await?;
-    Ok(job.ok_or(PayerError::NoJob)?)
+    let id: ResourceId = id.parse().map_err(|_| PayerOperationError::NoJob)?;
+    let job = service.jobs.find_job(&id, &owner).await?;
+    Ok(job.ok_or(PayerOperationError::NoJob)?)
 }

@@ -6,15 +6,16 @@
 //! # Source
 //! FHIR R4, `RESTful` API, read, create and search: 404 where the resource type is not supported.
 
-use fhir_resource::{ResourceType, definitions};
-use fhir_store::{Filter, ListQuery};
+use fhir_resource::{ResourceType, type_definitions};
+use fhir_store::{ElementEqualityFilter, ListQuery};
 
 use crate::error::ServiceError;
 use crate::resource_format::ResourceFormat;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 
 /// The types that this server has rules or uses for, besides those of R4.
-const PLATFORM: [&str; 5] = ["AccessPolicy", "Client", migrations::RESOURCE_TYPE, "TokenIntrospector", "User"];
+const PLATFORM: [&str; 5] =
+    ["AccessPolicy", "Client", migrations::MIGRATION_RESOURCE_TYPE, "TokenIntrospector", "User"];
 
 /// The type in which packages describe types.
 const DEFINITION: &str = "StructureDefinition";
@@ -29,11 +30,16 @@ pub(crate) async fn check(
     kind: &ResourceType,
 ) -> Result<(), ServiceError> {
     let name = kind.as_str();
-    if format == ResourceFormat::Native || definitions::is_resource_type(name) || PLATFORM.contains(&name) {
+    if format == ResourceFormat::Native || type_definitions::is_r4_resource_type(name) || PLATFORM.contains(&name) {
         return Ok(());
     }
-    let is_known = service.search.known_catalog().await?.kinds().any(|searched| searched == name)
-        || service.resources.kinds().await?.contains(kind)
+    let is_known = service
+        .search
+        .cached_search_parameter_catalog()
+        .await?
+        .types_with_parameters()
+        .any(|searched| searched == name)
+        || service.resources.stored_types().await?.contains(kind)
         || is_defined(service, name).await?;
     if is_known { Ok(()) } else { Err(ServiceError::UnknownType(kind.clone())) }
 }
@@ -42,7 +48,7 @@ pub(crate) async fn check(
 async fn is_defined(service: &FhirService, name: &str) -> Result<bool, ServiceError> {
     let Ok(kind) = DEFINITION.parse() else { return Ok(false) };
     let filters = [("type", name), ("kind", "resource"), ("derivation", "specialization")];
-    let filters = filters.map(|(element, value)| Filter::new([element], value)).to_vec();
-    let found = service.resources.list(&ListQuery { filters, count: 0, ..ListQuery::all(kind) }).await?;
+    let filters = filters.map(|(element, value)| ElementEqualityFilter::new([element], value)).to_vec();
+    let found = service.resources.list(&ListQuery { filters, count: 0, ..ListQuery::all_of_type(kind) }).await?;
     Ok(found.total > 0)
 }

@@ -18,19 +18,19 @@
 //! use fhir_service::error::ServiceError;
 //! use fhir_service::request_context::RequestContext;
 //! use fhir_service::search::{self, SearchScope};
-//! use fhir_service::service::FhirService;
+//! use fhir_service::service_state::FhirService;
 //!
 //! /// Returns the Patients that the caller may see, as a Bundle.
 //! async fn patients(service: &FhirService, context: &RequestContext) -> Result<Vec<u8>, ServiceError> {
 //!     let Ok(patient) = "Patient".parse() else { return Ok(Vec::new()) };
-//!     search::search(service, context, SearchScope::of_type(&patient)).await
+//!     search::search_resources(service, context, SearchScope::of_type(&patient)).await
 //! }
 //! ```
 
-pub mod service;
+pub mod service_state;
 
 // A request, as plain values.
-pub mod preferences;
+pub mod prefer_header;
 pub mod request_context;
 pub mod request_query;
 pub mod resource_format;
@@ -43,34 +43,34 @@ mod policy_request;
 // Reading.
 pub mod everything;
 pub mod history;
-pub mod lookup;
 pub mod representation;
+pub mod resource_lookup;
 pub mod search;
-pub mod summary;
+pub mod summary_view;
 
 // Writing.
 pub mod bundle;
 mod conditional_references;
-pub mod criteria;
 pub mod migration_run;
 pub mod patch;
 mod planned_write;
 pub mod single_write;
 mod write;
+pub mod write_criteria;
 pub mod write_remarks;
 mod write_target;
 
 // What a resource has to be.
+pub mod brand_type_names;
 mod known_types;
 mod secret_hasher;
 mod security_resources;
-pub mod type_alias;
 pub mod validation;
 
 // Operations.
 pub mod b2b_claim;
-pub mod capability;
 mod capability_cache;
+pub mod capability_statement;
 pub mod explain_access;
 pub mod export;
 pub mod jobs;

@@ -1,6 +1,6 @@
 //! The limits of single requests that error texts name.
 
-/// Most profiles that one document is judged by.
-pub const PROFILES_MAX: usize = 10;
+/// Most profiles that one document is validated against.
+pub const PROFILES_PER_DOCUMENT_MAX: usize = 10;
 /// Most packages of one request.
-pub const PACKAGES_MAX: usize = 100;
+pub const PACKAGES_PER_REQUEST_MAX: usize = 100;

@@ -5,30 +5,32 @@
 //! for reading and searching Patients, because an answer contains that.
 
 use fhir_resource::ResourceId;
+use payer_exchange::bulk_export::{
+    ExportParametersError, ExportQueryContext, SearchParameterPairs, access_filter_of_queries,
+};
 use payer_exchange::consent::ConsentContext;
-use payer_exchange::export::{ExportError, QueryTerms, SearchParameters, selection};
 use payer_exchange::jobs::JobWork;
 use payer_exchange::member_match::{
-    MatchTerms, MatchWork, MatchedMembers, RequiredDemographics, SubmittedMember, request,
+    MatchWork, MatchedMembers, PatientMatchRules, RequiredDemographics, SubmittedMember, match_request,
 };
-use payer_exchange::{MatchKind, RequestingOrganization};
+use payer_exchange::{MatchRequesterKind, RequestingOrganization};
 use serde_json::Value;
 
-use crate::access::{OperationAddress, OperationCall};
-use crate::error::{PayerError, ServiceError};
+use crate::access::{OperationCall, OperationRequestLine};
+use crate::error::{PayerOperationError, ServiceError};
 use crate::operation_audit::OperationAudit;
 use crate::request_context::RequestContext;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 use crate::{member_identifier, payer};
 
-/// Finds one member for another payer, and returns the answer.
+/// Matches one member for another payer (`$member-match`), and returns the response.
 ///
 /// # Errors
 /// Why it is refused.
-pub async fn one(
+pub async fn match_single_member(
     service: &FhirService,
     context: &RequestContext,
-    address: OperationAddress<'_>,
+    address: OperationRequestLine<'_>,
     body: Option<Value>,
 ) -> Result<Value, ServiceError> {
     let operation = OperationCall { name: "FhirMemberMatch", address };
@@ -36,23 +38,23 @@ pub async fn one(
     let found = find(service, context, &operation, body).await;
     audit.record_member(service, found.as_deref());
     let patient = found?;
-    Ok(request::member_answer(&patient, &member_identifier::of(service, &patient).await?))
+    Ok(match_request::single_member_response(&patient, &member_identifier::of(service, &patient).await?))
 }
 
-/// Begins a match of many: of another payer's members, or of a provider's patients. Returns its job.
+/// Starts a bulk match of a payer's members or a provider's patients, and returns the job id.
 ///
 /// # Errors
 /// Why it is refused.
-pub async fn many(
+pub async fn start_bulk_match(
     service: &FhirService,
     context: &RequestContext,
-    address: OperationAddress<'_>,
-    kind: MatchKind,
+    address: OperationRequestLine<'_>,
+    kind: MatchRequesterKind,
     body: Option<Value>,
 ) -> Result<ResourceId, ServiceError> {
     let name = match kind {
-        MatchKind::Payer => "FhirBulkMemberMatch",
-        MatchKind::Provider => "FhirProviderMemberMatch",
+        MatchRequesterKind::Payer => "FhirBulkMemberMatch",
+        MatchRequesterKind::Provider => "FhirProviderMemberMatch",
     };
     let operation = OperationCall { name, address };
     let audit = OperationAudit::of(service, context, &operation, None);
@@ -65,13 +67,13 @@ async fn enqueue(
     service: &FhirService,
     context: &RequestContext,
     operation: &OperationCall<'_>,
-    kind: MatchKind,
+    kind: MatchRequesterKind,
     body: Option<Value>,
 ) -> Result<ResourceId, ServiceError> {
-    let requester = payer::requester(service, context, PayerError::NoClaim).await?;
+    let requester = payer::requester(service, context, PayerOperationError::NoClaim).await?;
     payer::require_async(context)?;
     let within = payer::authorized_queries(service, context, operation, "Patient").await?;
-    let members = request::members(&body.ok_or(ServiceError::NoBody)?)?;
+    let members = match_request::parse_members(&body.ok_or(ServiceError::NoBody)?)?;
     let requester = match requester {
         Some(requester) => requester,
         None => payer::payor(service, &members).await?,
@@ -87,10 +89,10 @@ async fn find(
     operation: &OperationCall<'_>,
     body: Option<Value>,
 ) -> Result<String, ServiceError> {
-    let requester = payer::requester(service, context, PayerError::NoClaim).await?;
-    service.guess_limit.check(&payer::owner(service, context)?)?;
+    let requester = payer::requester(service, context, PayerOperationError::NoClaim).await?;
+    service.guess_limit.check_and_count(&payer::owner(service, context)?)?;
     let within = payer::authorized_queries(service, context, operation, "Patient").await?;
-    let member = request::one_member(&body.ok_or(ServiceError::NoBody)?)?;
+    let member = match_request::parse_single_member(&body.ok_or(ServiceError::NoBody)?)?;
     let members = std::slice::from_ref(&member);
     let requester = match requester {
         Some(requester) => requester,
@@ -104,20 +106,23 @@ async fn single_match(
     service: &FhirService,
     requester: &RequestingOrganization,
     members: &[SubmittedMember],
-    within: &[Vec<SearchParameters>],
+    within: &[Vec<SearchParameterPairs>],
 ) -> Result<String, ServiceError> {
-    let base = service.settings.fhir_base();
+    let base = service.settings.fhir_base_url();
     let base_url = format!("{base}/");
-    let kind = "Patient".parse().map_err(|_| PayerError::NoMatch)?;
-    let terms = QueryTerms { base_url: &base, now_us: service.now_us() };
-    let within = within.iter().map(|any| selection(&kind, any, terms)).collect::<Result<Vec<_>, _>>();
-    let within = within.map_err(ExportError::from)?;
-    let wanted: Vec<Option<RequiredDemographics>> = members.iter().map(RequiredDemographics::of).collect();
-    let known = service.payers.known(&wanted.iter().flatten().collect::<Vec<_>>()).await?;
-    let terms =
-        MatchTerms { kind: MatchKind::Payer, base_url: &base_url, identifier: service.settings.identifier_rule };
-    let found = MatchedMembers::of(members, &wanted, &known, terms, &within);
-    let consents = service.payers.consents(&found.patients(), &base).await?;
+    let kind = "Patient".parse().map_err(|_| PayerOperationError::NoMatch)?;
+    let terms = ExportQueryContext { base_url: &base, now_us: service.now_us() };
+    let within = within.iter().map(|any| access_filter_of_queries(&kind, any, terms)).collect::<Result<Vec<_>, _>>();
+    let within = within.map_err(ExportParametersError::from)?;
+    let wanted: Vec<Option<RequiredDemographics>> = members.iter().map(RequiredDemographics::from_member).collect();
+    let known = service.payers.load_member_records(&wanted.iter().flatten().collect::<Vec<_>>()).await?;
+    let terms = PatientMatchRules {
+        kind: MatchRequesterKind::Payer,
+        base_url: &base_url,
+        identifier: service.settings.identifier_rule,
+    };
+    let found = MatchedMembers::find_patients(members, &wanted, &known, terms, &within);
+    let consents = service.payers.consents_of_patients(&found.patient_ids(), &base).await?;
     let judge = ConsentContext { requester, now_us: service.now_us(), base_url: &base_url };
-    Ok(found.one(&judge, &consents).ok_or(PayerError::NoMatch)?)
+    Ok(found.into_single_patient(&judge, &consents).ok_or(PayerOperationError::NoMatch)?)
 }

@@ -5,18 +5,18 @@
 //! `docs/decisions.md`, "Member match".
 
 use fhir_resource::ResourceId;
-use oauth_core::caller::CallerIdentity;
-use oauth_core::ports::{AuditAction, AuditRecord, AuditedOperation};
+use oauth_core::ports::{AuditAction, AuditRecord, AuditedPayerOperation};
+use oauth_core::resource_caller::CallerIdentity;
 
 use crate::access::OperationCall;
-use crate::error::{PayerError, ServiceError};
+use crate::error::{PayerOperationError, ServiceError};
 use crate::request_context::RequestContext;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 
 /// The record of a call, made before the request is read, because a refused call is recorded as well.
 pub(crate) struct OperationAudit {
     record: AuditRecord,
-    operation: AuditedOperation,
+    operation: AuditedPayerOperation,
 }
 
 impl OperationAudit {
@@ -28,7 +28,7 @@ impl OperationAudit {
         group_id: Option<&str>,
     ) -> Self {
         let action = if operation.name.ends_with("Match") { AuditAction::Match } else { AuditAction::Export };
-        let id = context.caller.id(service.root_id.as_deref()).map(str::to_owned);
+        let id = context.caller.audit_id(service.root_id.as_deref()).map(str::to_owned);
         let (client_id, asked_by) = match &context.caller.identity {
             CallerIdentity::Root => (None, id),
             _ => (id, None),
@@ -40,12 +40,12 @@ impl OperationAudit {
             _ => None,
         };
         let organization = claim.map(|claim| &claim.organization_id);
-        let operation = AuditedOperation {
+        let operation = AuditedPayerOperation {
             name: operation.name.to_owned(),
             organization: organization.map(|id| (id.system().to_owned(), id.value().to_owned())),
             purposes: claim.map(|claim| claim.purpose_of_use.clone()).unwrap_or_default(),
             group_id: group_id.map(str::to_owned),
-            ..AuditedOperation::default()
+            ..AuditedPayerOperation::default()
         };
         let address = context.address.map(|address| address.to_string());
         let record = AuditRecord {
@@ -89,18 +89,20 @@ fn why(fault: &ServiceError) -> Option<&'static str> {
         ServiceError::NotFound(_) | ServiceError::Gone(_) => Some("no such Group, or another organization's"),
         ServiceError::TooManyGuesses(_) => Some("too many requests"),
         ServiceError::Payer(fault) => match &**fault {
-            PayerError::NoClaim | PayerError::NoClaimForExport => Some("no hl7-b2b claim"),
-            PayerError::NoMatch => Some("no single member with an acceptable consent"),
-            PayerError::TooManyJobs(_) => Some("too many open jobs"),
-            PayerError::MatchedGroup => Some("consent is not gone round"),
-            PayerError::UnresolvedPayor | PayerError::SeveralOrganizations { .. } => Some("no single organization"),
-            PayerError::Davinci(_) => Some("the Group is not for this export"),
-            PayerError::Prefer
-            | PayerError::Export(_)
-            | PayerError::NotExported(_)
-            | PayerError::Sent(_)
-            | PayerError::NoJob
-            | PayerError::JobFailed => None,
+            PayerOperationError::NoClaim | PayerOperationError::NoClaimForExport => Some("no hl7-b2b claim"),
+            PayerOperationError::NoMatch => Some("no single member with an acceptable consent"),
+            PayerOperationError::TooManyJobs(_) => Some("too many open jobs"),
+            PayerOperationError::MatchedGroup => Some("consent is not gone round"),
+            PayerOperationError::UnresolvedPayor | PayerOperationError::SeveralOrganizations { .. } => {
+                Some("no single organization")
+            }
+            PayerOperationError::Davinci(_) => Some("the Group is not for this export"),
+            PayerOperationError::Prefer
+            | PayerOperationError::Export(_)
+            | PayerOperationError::NotExported(_)
+            | PayerOperationError::Sent(_)
+            | PayerOperationError::NoJob
+            | PayerOperationError::JobFailed => None,
         },
         _ => None,
     }

@@ -11,18 +11,18 @@ use serde_json::{Value, json};
 
 use crate::access;
 use crate::error::{PackageOperationError, ServiceError};
-use crate::limits::PACKAGES_MAX;
+use crate::limits::PACKAGES_PER_REQUEST_MAX;
 use crate::representation;
 use crate::request_context::RequestContext;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 
 /// Returns the installed packages as `Parameters`.
 ///
 /// # Errors
 /// When the caller may not, or the store fails.
-pub async fn list(service: &FhirService, context: &RequestContext) -> Result<Value, ServiceError> {
+pub async fn list_packages(service: &FhirService, context: &RequestContext) -> Result<Value, ServiceError> {
     access::require_administrator(context)?;
-    let installed = service.packages.store().installed().await?;
+    let installed = service.packages.store().installed_packages().await?;
     Ok(parameters(installed.iter().map(listed).collect()))
 }
 
@@ -30,15 +30,15 @@ pub async fn list(service: &FhirService, context: &RequestContext) -> Result<Val
 ///
 /// # Errors
 /// When the caller may not, and [`PackageOperationError`].
-pub async fn install(
+pub async fn install_packages(
     service: &FhirService,
     context: &RequestContext,
     body: Option<Value>,
 ) -> Result<Value, ServiceError> {
     access::require_administrator(context)?;
     let requested = to_install(&body.ok_or(ServiceError::NoBody)?)?;
-    let prepared = service.packages.prepare(&requested).await.map_err(PackageOperationError::from)?;
-    let installed = service.packages.store().install(&prepared, service.now_us()).await?;
+    let prepared = service.packages.prepare_install(&requested).await.map_err(PackageOperationError::from)?;
+    let installed = service.packages.store().install_prepared(&prepared, service.now_us()).await?;
     installed.map_err(PackageOperationError::from)?;
     Ok(parameters(fetched(&prepared)))
 }
@@ -47,14 +47,14 @@ pub async fn install(
 ///
 /// # Errors
 /// When the caller may not, and [`PackageOperationError`].
-pub async fn uninstall(
+pub async fn uninstall_packages(
     service: &FhirService,
     context: &RequestContext,
     body: Option<Value>,
 ) -> Result<Value, ServiceError> {
     access::require_administrator(context)?;
     let requested = to_uninstall(service, &body.ok_or(ServiceError::NoBody)?).await?;
-    let uninstalled = service.packages.store().uninstall(&requested, service.now_us()).await?;
+    let uninstalled = service.packages.store().uninstall_packages(&requested, service.now_us()).await?;
     uninstalled.map_err(PackageOperationError::from)?;
     let deleted = |id| [text("name", id), text("status", &"deleted")];
     Ok(parameters(requested.iter().map(|id| package(&deleted(id))).collect()))
@@ -80,7 +80,7 @@ fn to_install(body: &Value) -> Result<Vec<PackageId>, PackageOperationError> {
 /// # Errors
 /// What is wrong with the request.
 async fn to_uninstall(service: &FhirService, body: &Value) -> Result<Vec<PackageId>, ServiceError> {
-    let installed = service.packages.store().installed().await?;
+    let installed = service.packages.store().installed_packages().await?;
     let mut requested = Vec::new();
     for name in names(body)? {
         let id = if name.contains(['@', '#']) {
@@ -116,7 +116,11 @@ fn names(body: &Value) -> Result<Vec<&str>, PackageOperationError> {
             None => return Err(PackageOperationError::NotParameters),
         }
     }
-    if names.is_empty() || names.len() > PACKAGES_MAX { Err(PackageOperationError::NotParameters) } else { Ok(names) }
+    if names.is_empty() || names.len() > PACKAGES_PER_REQUEST_MAX {
+        Err(PackageOperationError::NotParameters)
+    } else {
+        Ok(names)
+    }
 }
 
 fn parameters(packages: Vec<Value>) -> Value {
@@ -150,7 +154,7 @@ fn parts(id: &PackageId, canonicals: u64, intention: InstallReason, registry: &s
 
 fn listed(installed: &InstalledPackage) -> Value {
     let mut parts = parts(&installed.id, installed.canonicals, installed.intention, &installed.source);
-    parts.push(json!({"name": "installed", "valueInstant": representation::instant(installed.installed_us)}));
+    parts.push(json!({"name": "installed", "valueInstant": representation::format_instant(installed.installed_us)}));
     package(&parts)
 }
 

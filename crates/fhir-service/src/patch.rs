@@ -1,8 +1,9 @@
 //! Patches: judged by the document that they make, and stored as that document.
 
-use fhir_resource::{ResourceKey, StoredResource, format};
+use fhir_resource::{ResourceKey, StoredResource, format_conversion};
 use fhir_store::{
-    AccessFilter, IfMatch, PatchDocument, Write, WriteError, WriteOperation, WriteOutcome, native_write, patch, plan,
+    AccessFilter, IfMatch, PatchDocument, ResourceWrite, WriteError, WriteOperation, WriteOutcome, patch,
+    transaction_plan, write_conversion,
 };
 use serde_json::Value;
 
@@ -10,24 +11,24 @@ use crate::access::{self, AccessCheck};
 use crate::error::ServiceError;
 use crate::request_context::RequestContext;
 use crate::resource_format::ResourceFormat;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 use crate::validation::base_definition;
-use crate::{lookup, security_resources, write as pipeline};
+use crate::{resource_lookup, security_resources, write as pipeline};
 
 /// How often a patch is applied again to what another writer stored in the meantime.
 const ATTEMPTS: usize = 4;
 
-/// Patches a resource in the format of the endpoint, if the caller may store the document that the patch makes.
+/// Patches a resource in the format of the endpoint, if the caller may store the patched document.
 ///
 /// The document is checked like any other, and stored only if no other writer stored the resource in the meantime; else
 /// the patch is judged and applied again.
 ///
 /// # Errors
 /// Why it is refused, and [`ServiceError::Unsettled`].
-pub async fn patch(
+pub async fn patch_resource(
     service: &FhirService,
     context: &RequestContext,
-    write: &Write,
+    write: &ResourceWrite,
     key: &ResourceKey,
 ) -> Result<WriteOutcome, ServiceError> {
     pipeline::check_writable(write)?;
@@ -53,7 +54,10 @@ pub async fn patch(
             Some(IfMatch::Version(version)) => version,
             Some(IfMatch::Any) | None => stored.version,
         };
-        let mut put = Write::to(key.clone(), WriteOperation::Put(apply(service, context.format, &stored, &change)?));
+        let mut put = ResourceWrite::unconditional(
+            key.clone(),
+            WriteOperation::Put(apply(service, context.format, &stored, &change)?),
+        );
         put.precondition.if_match = Some(IfMatch::Version(expected));
         put.precondition.if_none_match = write.precondition.if_none_match;
         put.reach.target = within;
@@ -96,10 +100,10 @@ pub(crate) async fn authorize_patch(
     patch: PatchRequest<'_>,
 ) -> Result<PatchableResource, ServiceError> {
     let PatchRequest { key, change } = patch;
-    let found = lookup::current(service, key, &access::scope_filter(service, context, check).await?).await;
+    let found = resource_lookup::current(service, key, &access::scope_filter(service, context, check).await?).await;
     let made = found.as_ref().ok().and_then(|stored| {
         let before = in_format(service, context.format, stored);
-        let patched = patch::apply(&before, change).ok()?;
+        let patched = patch::apply_patch(&before, change).ok()?;
         Some(security_resources::judged(&key.resource_type, &before, patched))
     });
     let within = access::authorize(service, context, &check.making(made.as_ref())).await?;
@@ -108,7 +112,11 @@ pub(crate) async fn authorize_patch(
 
 /// Returns the document a patch is written against.
 fn in_format(service: &FhirService, format: ResourceFormat, stored: &StoredResource) -> Value {
-    if service.settings.converts(format) { format::to_fhir(stored.document()) } else { stored.document() }
+    if service.settings.converts(format) {
+        format_conversion::convert_to_fhir(stored.to_document())
+    } else {
+        stored.to_document()
+    }
 }
 
 /// Returns the patched document as it would be stored; its secrets are hashes already.
@@ -119,13 +127,13 @@ fn apply(
     change: &PatchDocument,
 ) -> Result<Value, ServiceError> {
     let patched = if service.settings.converts(format) {
-        native_write::patched(stored, change)
+        write_conversion::apply_fhir_patch_to_native(stored, change)
     } else {
-        patch::apply(&stored.document(), change)
+        patch::apply_patch(&stored.to_document(), change)
     };
     let body =
         patched.map_err(|fault| ServiceError::Refused { cause: WriteError::Patch(fault.to_string()), entry: None })?;
-    plan::check_added(&stored.key, &stored.document(), &body)
+    transaction_plan::check_no_added_conditional_reference(&stored.key, &stored.to_document(), &body)
         .map_err(|cause| ServiceError::Refused { cause, entry: None })?;
     base_definition::check(format, &stored.key.resource_type, &body)?;
     security_resources::check(service, &stored.key.resource_type, &body)?;

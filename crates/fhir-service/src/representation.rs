@@ -1,26 +1,26 @@
 //! Resources as a caller sees them: without what is never shown, in the form of the endpoint.
 
-use fhir_resource::{ResourceType, StoredResource, StoredText, format};
+use fhir_resource::{ResourceType, StoredResource, StoredResourceText, format_conversion};
 use fhir_store::WriteOutcome;
-use fhir_store::outcome::{IssueSeverity, OperationOutcome, OutcomeIssue};
+use fhir_store::operation_outcome::{IssueSeverity, OperationOutcome, OutcomeIssue};
 use jiff::Timestamp;
-use oauth_core::registration::{self, PolicyIssue};
+use oauth_core::security_resource_rules::{self, ResourceIssue};
 use serde_json::Value;
 
-use crate::error::UnreadableResource;
-use crate::preferences::ReturnPreference;
+use crate::error::UnreadableResourceError;
+use crate::prefer_header::ReturnPreference;
 use crate::request_context::RequestContext;
 use crate::resource_format::ResourceFormat;
-use crate::service::FhirService;
-use crate::summary::SummaryView;
+use crate::service_state::FhirService;
+use crate::summary_view::SummaryView;
 use crate::{access, security_resources, write_remarks};
 
-/// Room for what stands around the body of a document: type, id, version and time, and its address in a Bundle.
-pub const HEAD_BYTES: usize = 256;
+/// The expected size of what surrounds the body of a document, in bytes: type, id, version, time and address.
+pub const DOCUMENT_OVERHEAD_BYTES: usize = 256;
 
 /// Returns a stored resource as a caller sees it.
 pub(crate) fn render(service: &FhirService, format: ResourceFormat, stored: &StoredResource) -> Value {
-    render_document(service, format, &stored.key.resource_type, stored.document())
+    render_document(service, format, &stored.key.resource_type, stored.to_document())
 }
 
 /// As [`render`], of a resource that is not needed any more, without copying it.
@@ -31,25 +31,25 @@ pub(crate) fn render_owned(service: &FhirService, format: ResourceFormat, stored
 
 fn render_document(service: &FhirService, format: ResourceFormat, kind: &ResourceType, document: Value) -> Value {
     let document = security_resources::redact(kind, document);
-    if service.settings.converts(format) { format::to_fhir(document) } else { document }
+    if service.settings.converts(format) { format_conversion::convert_to_fhir(document) } else { document }
 }
 
-/// Appends a resource whose body is text as a caller sees it. The text is copied, and parsed only where something of it
+/// Appends the JSON of a resource as the caller may see it. The text is copied, and parsed only where something of it
 /// is left out.
 ///
 /// # Errors
-/// [`UnreadableResource`]; nothing is appended then.
-pub fn render_into(
+/// [`UnreadableResourceError`]; nothing is appended then.
+pub fn render_resource_into(
     service: &FhirService,
     (format, view): (ResourceFormat, &SummaryView),
-    found: &StoredText,
+    found: &StoredResourceText,
     out: &mut Vec<u8>,
-) -> Result<(), UnreadableResource> {
-    let is_whole = view.is_whole() && !registration::has_secrets(found.key.resource_type.as_str());
-    if is_whole && found.append_to(service.settings.converts(format), out) {
+) -> Result<(), UnreadableResourceError> {
+    let is_whole = view.is_whole() && !security_resource_rules::may_hold_secrets(found.key.resource_type.as_str());
+    if is_whole && found.append_document_to(service.settings.converts(format), out) {
         return Ok(());
     }
-    let stored = found.read().ok_or(UnreadableResource)?;
+    let stored = found.parse_body().ok_or(UnreadableResourceError)?;
     let shown = view.of_document(render_owned(service, format, stored));
     out.extend_from_slice(shown.to_string().as_bytes());
     Ok(())
@@ -57,23 +57,24 @@ pub fn render_into(
 
 /// The content of the answer to a write.
 #[derive(Debug)]
-pub struct WrittenRepresentation {
+pub struct WriteResponseContent {
     /// The resource or an `OperationOutcome`; `None` where the caller may not read the resource or prefers nothing.
     pub shown: Option<Value>,
     /// What the writer should know of what it wrote.
-    pub remarks: Vec<PolicyIssue>,
+    pub remarks: Vec<ResourceIssue>,
 }
 
-/// Returns the content of the answer to a write. The resource is shown only to a caller who may read it, because a
-/// caller who may change or remove a resource may not therefore see all of it.
-pub async fn of_write(
+/// Returns the content of the response to a write; the resource only for a caller who may read it. The resource is
+/// shown only to a caller who may read it, because a caller who may change or remove a resource may not therefore see
+/// all of it.
+pub async fn write_response_content(
     service: &FhirService,
     context: &RequestContext,
     written: &WriteOutcome,
-) -> WrittenRepresentation {
+) -> WriteResponseContent {
     let remarks = write_remarks::of(service, context, written).await;
     let shown = after_write(service, context, written, &remarks).await;
-    WrittenRepresentation { shown, remarks }
+    WriteResponseContent { shown, remarks }
 }
 
 /// Returns what the answer to a write shows: the resource as the caller sees it, if it may read it, unless the caller
@@ -82,9 +83,9 @@ pub(crate) async fn after_write(
     service: &FhirService,
     context: &RequestContext,
     written: &WriteOutcome,
-    remarks: &[PolicyIssue],
+    remarks: &[ResourceIssue],
 ) -> Option<Value> {
-    let stored = written.stored()?;
+    let stored = written.stored_resource()?;
     match context.preferences.content {
         ReturnPreference::Representation => {
             access::may_read(service, context, stored).await.then(|| render(service, context.format, stored))
@@ -95,7 +96,7 @@ pub(crate) async fn after_write(
 }
 
 /// Returns in words what a write did, with what its writer should know.
-fn describe_write(written: &WriteOutcome, remarks: &[PolicyIssue]) -> Value {
+fn describe_write(written: &WriteOutcome, remarks: &[ResourceIssue]) -> Value {
     let text = match written {
         WriteOutcome::Created(stored) => format!("{} was created in version {}", stored.key, stored.version),
         WriteOutcome::Updated(stored) => format!("{} was changed to version {}", stored.key, stored.version),
@@ -110,11 +111,12 @@ fn describe_write(written: &WriteOutcome, remarks: &[PolicyIssue]) -> Value {
         diagnostics: Some(text),
         expression: Vec::new(),
     };
-    OperationOutcome::of(std::iter::once(issue).chain(write_remarks::issues(remarks.to_vec())).collect()).to_value()
+    OperationOutcome::from_issues(std::iter::once(issue).chain(write_remarks::issues(remarks.to_vec())).collect())
+        .to_value()
 }
 
 /// Returns a time as a FHIR `instant` in UTC with microseconds.
 #[must_use]
-pub fn instant(unix_us: i64) -> String {
+pub fn format_instant(unix_us: i64) -> String {
     Timestamp::from_microsecond(unix_us).map(|at| format!("{at:.6}")).unwrap_or_default()
 }

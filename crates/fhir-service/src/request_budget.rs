@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use fhir_store::{StoreError, body};
+use fhir_store::{StoreError, body_validation};
 use serde_json::Value;
 
 use crate::error::ServiceError;
@@ -65,7 +65,7 @@ impl RequestBudget {
 
     /// Counts an entry of the answer.
     pub(crate) fn spend(&mut self, entry: &Value) {
-        self.left_bytes = self.left_bytes.saturating_sub(body::weight_bytes(entry));
+        self.left_bytes = self.left_bytes.saturating_sub(body_validation::approximate_json_bytes(entry));
     }
 
     /// Checks that one more read may be done.

@@ -2,20 +2,20 @@
 
 use std::net::IpAddr;
 
-use oauth_core::caller::{Caller, CallerIdentity};
+use oauth_core::resource_caller::{CallerIdentity, ResourceCaller};
 
-use crate::preferences::Preferences;
+use crate::prefer_header::RequestPreferences;
 use crate::request_query::RequestQuery;
 use crate::resource_format::ResourceFormat;
 
 /// Headers that no policy needs, and that traces of policies must not show.
 const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
 
-/// A request without its body.
+/// A request without its body: caller, address, query, headers and format.
 #[derive(Debug)]
 pub struct RequestContext {
     /// The authenticated caller.
-    pub caller: Caller,
+    pub caller: ResourceCaller,
     /// The address of the peer; `None` where the listener names none.
     pub address: Option<IpAddr>,
     /// The form of the endpoint's resources.
@@ -27,20 +27,20 @@ pub struct RequestContext {
     /// The headers that policies may look at.
     pub headers: RequestHeaders,
     /// How the caller prefers to be answered.
-    pub preferences: Preferences,
+    pub preferences: RequestPreferences,
 }
 
 impl RequestContext {
-    /// Returns the context of what the server does by itself, as its administrator.
+    /// Returns the context of a request that the server makes as its administrator.
     #[must_use]
     pub fn of_administrator(format: ResourceFormat) -> Self {
-        let caller = Caller { identity: CallerIdentity::Root, policy_revision: 0 };
-        Self::assumed(caller, format, RequestQuery::NOTHING)
+        let caller = ResourceCaller { identity: CallerIdentity::Root, policy_revision: 0 };
+        Self::for_assumed_caller(caller, format, RequestQuery::EMPTY)
     }
 
-    /// Returns the context of a request that was not made, from a caller that is assumed.
+    /// Returns the context of a hypothetical request by an assumed caller, as `$explain-access` needs.
     #[must_use]
-    pub fn assumed(caller: Caller, format: ResourceFormat, query: RequestQuery) -> Self {
+    pub fn for_assumed_caller(caller: ResourceCaller, format: ResourceFormat, query: RequestQuery) -> Self {
         Self {
             caller,
             address: None,
@@ -48,12 +48,12 @@ impl RequestContext {
             query,
             parameters: Vec::new(),
             headers: RequestHeaders::default(),
-            preferences: Preferences::default(),
+            preferences: RequestPreferences::default(),
         }
     }
 }
 
-/// The headers of a request without credentials: names in lower case, those of one name together.
+/// The headers of a request without credentials, by lower-case name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestHeaders(Vec<(String, String)>);
 

@@ -1,9 +1,9 @@
 //! The query of a request, or of an entry of a Bundle, as policies see it.
 
-use fhir_store::query;
+use fhir_store::query_parsing;
 use serde_json::Value;
 
-/// A query and a condition, as sent and not decoded.
+/// The query string and condition of a request, not decoded.
 #[derive(Debug, Clone, Default)]
 pub struct RequestQuery {
     /// The query of the address, with the parameters of a form behind it.
@@ -15,13 +15,13 @@ pub struct RequestQuery {
 }
 
 impl RequestQuery {
-    /// The query of an address that names a resource or a type, and nothing more.
-    pub const NOTHING: Self = Self { text: None, condition: None, beneath: None };
+    /// The query of a request without query string and condition.
+    pub const EMPTY: Self = Self { text: None, condition: None, beneath: None };
 
-    /// Returns the queries of all entries of a Bundle, in their order. Nothing of the query of the Bundle's own request
+    /// Returns the queries of the entries of a Bundle, in their order. Nothing of the query of the Bundle's own request
     /// belongs to an entry.
     #[must_use]
-    pub fn by_entries(bundle: &Value) -> Vec<Self> {
+    pub fn of_bundle_entries(bundle: &Value) -> Vec<Self> {
         let entries = bundle.get("entry").and_then(Value::as_array);
         entries.into_iter().flatten().map(Self::by_entry).collect()
     }
@@ -40,9 +40,9 @@ impl RequestQuery {
         Self { text, condition, beneath: None }
     }
 
-    /// Returns the query of the address.
+    /// Returns the query string of the address, if there is one.
     #[must_use]
-    pub fn text(&self) -> Option<&str> {
+    pub fn query_string(&self) -> Option<&str> {
         self.text.as_deref()
     }
 
@@ -59,7 +59,7 @@ impl RequestQuery {
     /// Returns the query of the list of everything that meets the condition of a write.
     pub(crate) fn as_list(&self) -> Self {
         let text = self.condition.as_deref().or(self.text.as_deref());
-        Self { text: text.map(|text| query::criteria(text).to_owned()), ..Self::NOTHING }
+        Self { text: text.map(|text| query_parsing::strip_condition_prefix(text).to_owned()), ..Self::EMPTY }
     }
 }
 
@@ -77,8 +77,8 @@ mod tests {
             {"request": {"url": 1}},
             null,
         ]});
-        let queries = RequestQuery::by_entries(&bundle);
-        let texts: Vec<_> = queries.iter().map(RequestQuery::text).collect();
+        let queries = RequestQuery::of_bundle_entries(&bundle);
+        let texts: Vec<_> = queries.iter().map(RequestQuery::query_string).collect();
         assert_eq!(texts, [Some("a=b?c"), None, None, None]);
         let lists: Vec<_> = queries.iter().map(|query| query.as_list().text).collect();
         assert_eq!(lists, [Some("a=b?c".to_owned()), Some("_id=x".to_owned()), None, None]);

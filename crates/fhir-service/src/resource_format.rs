@@ -1,6 +1,6 @@
 //! The two forms in which resources are read and written.
 
-/// The form of resources at an endpoint.
+/// The format of resources at an endpoint: FHIR's or the native one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResourceFormat {
     /// The native base endpoint: as stored.
@@ -12,16 +12,16 @@ pub enum ResourceFormat {
 impl ResourceFormat {
     /// Returns the form of the endpoint that a path belongs to.
     #[must_use]
-    pub fn of(path: &str) -> Self {
+    pub fn of_path(path: &str) -> Self {
         match path.split('/').nth(1) {
             Some("fhir") => Self::Fhir,
             Some(_) | None => Self::Native,
         }
     }
 
-    /// Returns what the addresses of the endpoint start with.
+    /// Returns the path prefix of the endpoint of this format.
     #[must_use]
-    pub const fn prefix(self) -> &'static str {
+    pub const fn path_prefix(self) -> &'static str {
         match self {
             Self::Native => "",
             Self::Fhir => "/fhir",
@@ -36,10 +36,10 @@ mod tests {
     #[test]
     fn the_first_segment_decides() {
         for path in ["/fhir", "/fhir/", "/fhir/Client/x"] {
-            assert_eq!(ResourceFormat::of(path), ResourceFormat::Fhir, "{path}");
+            assert_eq!(ResourceFormat::of_path(path), ResourceFormat::Fhir, "{path}");
         }
         for path in ["", "/", "/Client/x", "/fhirs", "/Patient/fhir", "fhir"] {
-            assert_eq!(ResourceFormat::of(path), ResourceFormat::Native, "{path}");
+            assert_eq!(ResourceFormat::of_path(path), ResourceFormat::Native, "{path}");
         }
     }
 }

@@ -35,7 +35,7 @@ impl SecretHasher {
     ) -> Result<T, ServiceError> {
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| ServiceError::HashingEnded)?;
         let (done, result) = oneshot::channel();
-        self.pool.run(Box::new(move || {
+        self.pool.submit_work(Box::new(move || {
             let made = work();
             drop(place);
             // A caller that went away needs no answer.

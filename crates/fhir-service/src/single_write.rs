@@ -1,38 +1,38 @@
 //! Writes that are requests by themselves, and not entries of a Bundle.
 
-use fhir_store::{Write, WriteOutcome};
+use fhir_store::{ResourceWrite, WriteOutcome};
 
 use crate::access::{self, AccessCheck};
 use crate::error::ServiceError;
 use crate::request_budget::RequestBudget;
 use crate::request_context::RequestContext;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 use crate::{conditional_references, patch, write as pipeline, write_target};
 
-/// Does a create, an update or a deletion.
+/// Executes a create, update or delete that is a request by itself.
 ///
 /// # Errors
 /// Why it is refused.
-pub async fn execute(
+pub async fn execute_write(
     service: &FhirService,
     context: &RequestContext,
-    write: Write,
+    write: ResourceWrite,
 ) -> Result<WriteOutcome, ServiceError> {
     let mut budget = RequestBudget::new(service.settings.searches_time());
     let write = conditional_references::resolved(service, context, write, &mut budget).await?;
     let reach = access::authorize_write(service, context, &AccessCheck::write(&write, &context.query)).await?;
-    pipeline::write_one(service, context.format, Write { reach, ..write }).await
+    pipeline::write_one(service, context.format, ResourceWrite { reach, ..write }).await
 }
 
-/// Patches the resource that the condition of the write finds.
+/// Patches the resource that the condition of the write matches.
 ///
 /// # Errors
 /// Why it is refused.
-pub async fn patch_found(
+pub async fn patch_by_condition(
     service: &FhirService,
     context: &RequestContext,
-    write: &Write,
+    write: &ResourceWrite,
 ) -> Result<WriteOutcome, ServiceError> {
     let key = write_target::find_target(service, context, write, &context.query).await?;
-    patch::patch(service, context, write, &key).await
+    patch::patch_resource(service, context, write, &key).await
 }

@@ -4,13 +4,13 @@
 //! Whether the caller may do a write, and on what, was decided before ([`crate::access`]); the write carries it as its
 //! reach into the transaction, which judges the version that it replaces.
 
-use fhir_store::{Write, WriteError, WriteOutcome, native_write};
+use fhir_store::{ResourceWrite, WriteError, WriteOutcome, write_conversion};
 
 use crate::error::ServiceError;
 use crate::planned_write::PlannedWrite;
 use crate::resource_format::ResourceFormat;
 use crate::security_resources::{self, AUDIT_EVENT};
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 use crate::validation::base_definition;
 use crate::{known_types, migration_run};
 
@@ -25,7 +25,7 @@ pub(crate) async fn write_all(
 ) -> Result<Vec<WriteOutcome>, ServiceError> {
     let mut prepared = Vec::with_capacity(planned.len());
     for PlannedWrite { write, entry } in planned {
-        let write = prepare(service, format, write).await.map_err(|fault| fault.at_entry(entry))?;
+        let write = prepare(service, format, write).await.map_err(|fault| fault.at_bundle_entry(entry))?;
         prepared.push(PlannedWrite { write, entry });
     }
     store(service, prepared).await
@@ -38,18 +38,23 @@ pub(crate) async fn write_all(
 pub(crate) async fn write_one(
     service: &FhirService,
     format: ResourceFormat,
-    write: Write,
+    write: ResourceWrite,
 ) -> Result<WriteOutcome, ServiceError> {
     store_one(service, prepare(service, format, write).await?).await
 }
 
 /// Validates a write and returns it in the native format, with its secrets hashed. What only the server writes is
 /// refused before its content is looked at.
-async fn prepare(service: &FhirService, format: ResourceFormat, write: Write) -> Result<Write, ServiceError> {
+async fn prepare(
+    service: &FhirService,
+    format: ResourceFormat,
+    write: ResourceWrite,
+) -> Result<ResourceWrite, ServiceError> {
     check_writable(&write)?;
     known_types::check(service, format, &write.resource_type).await?;
     let write = base_definition::check_write(format, write)?;
-    let write = if service.settings.converts(format) { native_write::write_to_native(write) } else { write };
+    let write =
+        if service.settings.converts(format) { write_conversion::convert_write_to_native(write) } else { write };
     security_resources::prepare_write(service, write).await
 }
 
@@ -57,7 +62,7 @@ async fn prepare(service: &FhirService, format: ResourceFormat, write: Write) ->
 ///
 /// # Errors
 /// Why it is refused.
-pub(crate) async fn store_one(service: &FhirService, write: Write) -> Result<WriteOutcome, ServiceError> {
+pub(crate) async fn store_one(service: &FhirService, write: ResourceWrite) -> Result<WriteOutcome, ServiceError> {
     match migration_run::standalone_sql(service, &write) {
         Some(sql) => migration_run::run_standalone(service, write, &sql).await,
         None => only(store(service, vec![PlannedWrite { write, entry: None }]).await?),
@@ -68,7 +73,7 @@ pub(crate) async fn store_one(service: &FhirService, write: Write) -> Result<Wri
 ///
 /// # Errors
 /// [`WriteError::ReadOnly`].
-pub(crate) fn check_writable(write: &Write) -> Result<(), ServiceError> {
+pub(crate) fn check_writable(write: &ResourceWrite) -> Result<(), ServiceError> {
     if write.resource_type.as_str() == AUDIT_EVENT {
         return Err(ServiceError::Refused { cause: WriteError::ReadOnly(write.resource_type.clone()), entry: None });
     }
@@ -80,14 +85,14 @@ pub(crate) fn check_writable(write: &Write) -> Result<(), ServiceError> {
 /// **Invariant**: every write from outside passes here.
 async fn store(service: &FhirService, prepared: Vec<PlannedWrite>) -> Result<Vec<WriteOutcome>, ServiceError> {
     for PlannedWrite { write, entry } in &prepared {
-        check_writable(write).map_err(|fault| fault.at_entry(*entry))?;
+        check_writable(write).map_err(|fault| fault.at_bundle_entry(*entry))?;
     }
     if prepared.iter().any(|planned| migration_run::runs(service, &planned.write)) {
         return migration_run::transact(service, prepared).await;
     }
     let entries: Vec<_> = prepared.iter().map(|planned| planned.entry).collect();
     let writes = prepared.into_iter().map(|planned| planned.write).collect();
-    let done = service.resources.transact(writes, service.now_us()).await?;
+    let done = service.resources.transact_writes(writes, service.now_us()).await?;
     done.map_err(|refusal| {
         let entry = entries.get(refusal.index).copied().flatten();
         ServiceError::Refused { cause: refusal.cause, entry }

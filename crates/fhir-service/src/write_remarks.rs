@@ -9,21 +9,21 @@
 
 use fhir_resource::StoredResource;
 use fhir_store::history::HistoryPosition;
-use fhir_store::outcome::{self, IssueSeverity};
-use fhir_store::{AccessFilter, HistoryQuery, HistoryRange, StoreError, WriteOutcome};
-use oauth_core::registration::{self, PolicyIssue};
+use fhir_store::operation_outcome::{self, IssueSeverity};
+use fhir_store::{AccessFilter, HistoryPageRange, HistoryQuery, StoreError, WriteOutcome};
+use oauth_core::security_resource_rules::{self, ResourceIssue};
 
 use crate::access;
 use crate::request_context::RequestContext;
 use crate::security_resources;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 
 /// Most remarks in one answer.
 pub(crate) const REMARKS_MAX: usize = 10;
 
 /// Returns the remarks about a write, for a caller who may read what it wrote. The write is done, so a store that fails
 /// here is logged and costs the remarks alone.
-pub(crate) async fn of(service: &FhirService, context: &RequestContext, written: &WriteOutcome) -> Vec<PolicyIssue> {
+pub(crate) async fn of(service: &FhirService, context: &RequestContext, written: &WriteOutcome) -> Vec<ResourceIssue> {
     let (WriteOutcome::Created(stored) | WriteOutcome::Updated(stored) | WriteOutcome::Unchanged(stored)) = written
     else {
         return Vec::new();
@@ -32,7 +32,8 @@ pub(crate) async fn of(service: &FhirService, context: &RequestContext, written:
         return Vec::new();
     }
     let kind = stored.key.resource_type.as_str();
-    let mut remarks = registration::warnings(kind, &stored.resource, service.oauth_settings.deployment());
+    let mut remarks =
+        security_resource_rules::find_write_warnings(kind, &stored.resource, service.oauth_settings.b2b_deployment());
     if kind == "Client" && matches!(written, WriteOutcome::Updated(_)) {
         match lost_claim(service, stored).await {
             Ok(lost) => remarks.extend(lost),
@@ -46,22 +47,27 @@ pub(crate) async fn of(service: &FhirService, context: &RequestContext, written:
     if remarks.is_empty() || !access::may_read(service, context, stored).await { Vec::new() } else { remarks }
 }
 
-async fn lost_claim(service: &FhirService, stored: &StoredResource) -> Result<Option<PolicyIssue>, StoreError> {
+async fn lost_claim(service: &FhirService, stored: &StoredResource) -> Result<Option<ResourceIssue>, StoreError> {
     let before = HistoryQuery {
         kinds: vec![(stored.key.resource_type.clone(), AccessFilter::Everything)],
         id: Some(stored.key.id.clone()),
-        window: HistoryRange { since_us: None, after: Some(HistoryPosition::of(stored)), count: 1 },
+        window: HistoryPageRange { since_us: None, after: Some(HistoryPosition::of_version(stored)), count: 1 },
     };
-    let before = service.resources.history(&before).await?.entries.into_iter().next();
+    let before = service.resources.read_history(&before).await?.entries.into_iter().next();
     let settings = &service.oauth_settings;
     Ok(before.and_then(|before| {
-        registration::lost_claim(stored.key.resource_type.as_str(), &before.stored.resource, &stored.resource, settings)
+        security_resource_rules::lost_b2b_claim(
+            stored.key.resource_type.as_str(),
+            &before.stored.resource,
+            &stored.resource,
+            settings,
+        )
     }))
 }
 
 /// Returns remarks as issues of an `OperationOutcome`.
-pub(crate) fn issues(remarks: Vec<PolicyIssue>) -> impl Iterator<Item = outcome::OutcomeIssue> {
-    remarks.into_iter().map(|PolicyIssue { expression, code, diagnostics }| outcome::OutcomeIssue {
+pub(crate) fn issues(remarks: Vec<ResourceIssue>) -> impl Iterator<Item = operation_outcome::OutcomeIssue> {
+    remarks.into_iter().map(|ResourceIssue { expression, code, diagnostics }| operation_outcome::OutcomeIssue {
         severity: IssueSeverity::Warning,
         code: code.as_str(),
         diagnostics: Some(diagnostics),

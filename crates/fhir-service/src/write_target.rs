@@ -1,14 +1,16 @@
 //! The resources that the condition of a write finds.
 
 use fhir_resource::{ResourceKey, ResourceType};
-use fhir_store::{AccessFilter, ListQuery, MatchCounting, SearchQuery, Write, WriteCriteria, WriteError};
+use fhir_store::{
+    AccessFilter, ConditionalWriteCriteria, ListQuery, MatchCountMode, ResourceWrite, SearchQuery, WriteError,
+};
 
 use crate::access::{self, AccessCheck};
 use crate::error::ServiceError;
 use crate::request_context::RequestContext;
 use crate::request_query::RequestQuery;
-use crate::service::FhirService;
-use crate::{lookup, security_resources};
+use crate::service_state::FhirService;
+use crate::{resource_lookup, security_resources};
 
 /// Returns the one resource that the condition of a write finds, for a caller who may list what meets it.
 ///
@@ -17,7 +19,7 @@ use crate::{lookup, security_resources};
 pub(crate) async fn find_target(
     service: &FhirService,
     context: &RequestContext,
-    write: &Write,
+    write: &ResourceWrite,
     query: &RequestQuery,
 ) -> Result<ResourceKey, ServiceError> {
     // A caller who may not do it anyway gets to know that first, whatever the condition finds.
@@ -41,13 +43,13 @@ pub(crate) async fn find_target(
 pub(crate) async fn find_matches(
     service: &FhirService,
     context: &RequestContext,
-    (kind, criteria): (&ResourceType, &WriteCriteria),
+    (kind, criteria): (&ResourceType, &ConditionalWriteCriteria),
     within: AccessFilter,
 ) -> Result<Vec<ResourceKey>, ServiceError> {
     let filters = criteria.filters.clone();
     let Some(condition) = &criteria.search else {
-        let query = ListQuery { filters, count: 2, ..ListQuery::all(kind.clone()) };
-        let (_, page) = lookup::page(service, query, within).await?;
+        let query = ListQuery { filters, count: 2, ..ListQuery::all_of_type(kind.clone()) };
+        let (_, page) = resource_lookup::page(service, query, within).await?;
         return Ok(page.entries.into_iter().map(|stored| stored.key).collect());
     };
     security_resources::check_filters(kind, &filters)?;
@@ -55,9 +57,9 @@ pub(crate) async fn find_matches(
         search: condition.search.clone(),
         filters,
         within,
-        reaches: access::searchable_types(service, context, criteria.referenced_types()).await?,
+        reaches: access::searchable_types(service, context, criteria.chained_resource_types()).await?,
         count: 2,
-        counting: MatchCounting::No,
+        counting: MatchCountMode::No,
     };
     let found = service.search.search(&query).await??;
     Ok(found.entries.into_iter().map(|text| text.key).collect())

@@ -1,14 +1,14 @@
 //! The errors of an explanation of an access decision.
 
-use oauth_core::explanation::ExplainError;
+use oauth_core::access_explanation::AssumedCallerError;
 
-/// The reason why nothing is explained.
+/// The reason why an access decision is not explained.
 #[derive(Debug, thiserror::Error)]
-pub enum ExplainRequestError {
+pub enum ExplainAccessError {
     /// A parameter is missing, or says nothing that can be explained.
     #[error("an explanation needs a method and a path of resources: {0}")]
     Missing(&'static str),
     /// There cannot be such a caller.
     #[error("{0}")]
-    Assumed(ExplainError),
+    Assumed(AssumedCallerError),
 }

@@ -1,11 +1,11 @@
 //! The errors of migrations that run.
 
 use fhir_resource::ResourceKey;
-use migrations::on_demand::ScriptError;
-use migrations::package::PrepareError;
-use migrations::{EffectError, SqlError};
+use migrations::on_demand_scripts::ScriptListError;
+use migrations::package::PrepareInstallError;
+use migrations::{MigrationEffectError, UserSqlError};
 
-/// The reason why a migration is not run.
+/// The reason why a migration was not run.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationRunError {
     /// Its SQL or its package was refused.
@@ -14,7 +14,7 @@ pub enum MigrationRunError {
         /// The migration.
         key: ResourceKey,
         /// Why it was refused.
-        refused: EffectError,
+        refused: MigrationEffectError,
     },
     /// A transaction holds SQL that no transaction can hold.
     #[error(
@@ -26,29 +26,29 @@ pub enum MigrationRunError {
     Running,
     /// Its package could not be prepared.
     #[error("{0}")]
-    Prepare(#[from] PrepareError),
+    Prepare(#[from] PrepareInstallError),
 }
 
 impl MigrationRunError {
     /// Returns whether the migration seemed to be done, and is not there any more.
     pub(crate) fn is_unprepared(&self) -> bool {
-        matches!(self, Self::Effect { refused: EffectError::Unprepared, .. })
+        matches!(self, Self::Effect { refused: MigrationEffectError::Unprepared, .. })
     }
 }
 
-/// The reason why scripts are not applied, or not all of them.
+/// The reason why not all scripts were applied.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptRunError {
     /// The list of scripts is refused as a whole.
     #[error("{0}")]
-    List(#[from] ScriptError),
+    List(#[from] ScriptListError),
     /// The database refuses a script; what was applied before it stays.
     #[error("{id:?}: {refused}; {}", describe_applied(.applied))]
     Sql {
         /// The id of the script.
         id: String,
         /// Why it was refused.
-        refused: SqlError,
+        refused: UserSqlError,
         /// The ids of the scripts that this request applied before.
         applied: Vec<String>,
     },

@@ -1,15 +1,17 @@
 //! The errors of the operations on packages.
 
 use migrations::PackageIdError;
-use migrations::package::{PackageChangeError, PrepareError};
+use migrations::package::{PackageChangeError, PrepareInstallError};
 
-use crate::limits::PACKAGES_MAX;
+use crate::limits::PACKAGES_PER_REQUEST_MAX;
 
 /// The reason why packages were not installed or uninstalled; nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageOperationError {
     /// The body does not name packages.
-    #[error("the body has to be Parameters with 1 to {PACKAGES_MAX} parameters package, each with a valueString")]
+    #[error(
+        "the body has to be Parameters with 1 to {PACKAGES_PER_REQUEST_MAX} parameters package, each with a valueString"
+    )]
     NotParameters,
     /// A parameter that is not supported.
     #[error("the parameter {0} is not supported: packages come, as they are, from the registry this server is set to")]
@@ -25,14 +27,14 @@ pub enum PackageOperationError {
     Unknown(String),
     /// The registry does not have the packages, or they do not fit.
     #[error("{0}")]
-    Prepare(Box<PrepareError>),
+    Prepare(Box<PrepareInstallError>),
     /// The store refuses the change.
     #[error("{0}")]
     Refused(#[from] PackageChangeError),
 }
 
-impl From<PrepareError> for PackageOperationError {
-    fn from(cause: PrepareError) -> Self {
+impl From<PrepareInstallError> for PackageOperationError {
+    fn from(cause: PrepareInstallError) -> Self {
         Self::Prepare(Box::new(cause))
     }
 }

@@ -1,20 +1,20 @@
 //! The errors of the operations of payers.
 
 use fhir_resource::ResourceType;
+use payer_exchange::bulk_export::ExportParametersError;
 use payer_exchange::davinci_export::DavinciExportError;
-use payer_exchange::export::ExportError;
 use payer_exchange::jobs::TooManyJobsError;
 use payer_exchange::member_match::MatchRequestError;
 
-/// The reason why an operation of payers is not done.
+/// The reason why a payer operation failed.
 #[derive(Debug, thiserror::Error)]
-pub enum PayerError {
+pub enum PayerOperationError {
     /// The request does not ask for an asynchronous answer.
     #[error("This operation requires Prefer: respond-async header")]
     Prefer,
     /// The parameters of an export were not understood.
     #[error("{0}")]
-    Export(#[from] ExportError),
+    Export(#[from] ExportParametersError),
     /// A type that this export does not have.
     #[error("_type names a type that is not exported here: {0}")]
     NotExported(ResourceType),

@@ -1,10 +1,10 @@
 //! The errors of a call of `$validate`.
 
-use crate::limits::PROFILES_MAX;
+use crate::limits::PROFILES_PER_DOCUMENT_MAX;
 
-/// The reason why nothing was judged.
+/// The reason why `$validate` did not validate anything.
 #[derive(Debug, thiserror::Error)]
-pub enum ValidateError {
+pub enum ValidateOperationError {
     /// A mode that does not exist.
     #[error("the mode {0} is not known; there are create, update, delete and profile")]
     Mode(String),
@@ -18,6 +18,6 @@ pub enum ValidateError {
     #[error("a resource that is there is not created: ask for another mode, or at the address of the type")]
     Instance,
     /// More profiles than one document is judged by.
-    #[error("a document is judged by {PROFILES_MAX} profiles at most")]
+    #[error("a document is judged by {PROFILES_PER_DOCUMENT_MAX} profiles at most")]
     TooManyProfiles,
 }

@@ -1,11 +1,11 @@
 //! Lists of types that no search parameter is about, and of the native endpoint.
 
-use fhir_resource::compartment::{CompartmentMembership, membership};
-use fhir_resource::{Compartment, ResourceType};
-use fhir_store::bundle::{self, ListLinks};
-use fhir_store::query::{self, QueryError};
-use fhir_store::selection::FilterCriterion;
-use fhir_store::{AccessFilter, FilterBranch, ListQuery, limits};
+use fhir_resource::patient_compartment::{CompartmentMembership, patient_compartment_membership};
+use fhir_resource::{PatientCompartment, ResourceType};
+use fhir_store::access_filter::AccessFilterCriterion;
+use fhir_store::bundle::{self, ListPagingLinks};
+use fhir_store::query_parsing::{self, QueryError};
+use fhir_store::{AccessFilter, AccessFilterBranch, ListQuery, limits};
 use serde_json::Value;
 
 use super::scope::SearchScope;
@@ -14,8 +14,8 @@ use crate::error::ServiceError;
 use crate::request_context::RequestContext;
 use crate::request_query::RequestQuery;
 use crate::resource_format::ResourceFormat;
-use crate::service::FhirService;
-use crate::{known_types, lookup, representation};
+use crate::service_state::FhirService;
+use crate::{known_types, representation, resource_lookup};
 
 /// A list that the caller may read.
 pub(crate) struct PreparedList<'a> {
@@ -37,7 +37,7 @@ pub(crate) async fn prepare<'a>(
     known_types::check(service, context.format, kind).await?;
     let NarrowedList { within, others } = narrow(service, kind, within, (context.format, pairs))?;
     Ok(PreparedList {
-        query: query::list(kind.clone(), others)?,
+        query: query_parsing::parse_list_query(kind.clone(), others)?,
         within,
         pairs,
         address: scope.address(service, context.format),
@@ -47,12 +47,12 @@ pub(crate) async fn prepare<'a>(
 impl PreparedList<'_> {
     /// Returns the Bundle that answers it.
     pub(crate) async fn answer(self, service: &FhirService, context: &RequestContext) -> Result<Value, ServiceError> {
-        let (query, page) = lookup::page(service, self.query, self.within).await?;
-        let base = service.settings.base(context.format);
+        let (query, page) = resource_lookup::page(service, self.query, self.within).await?;
+        let base = service.settings.format_base_url(context.format);
         let shown = |stored| representation::render(service, context.format, stored);
-        let entries = page.entries.iter().map(|stored| bundle::search_entry(&base, stored, shown(stored)));
-        let links = ListLinks { address: &self.address, parameters: self.pairs };
-        Ok(bundle::searchset(&query, &page, links, entries.collect()))
+        let entries = page.entries.iter().map(|stored| bundle::searchset_entry(&base, stored, shown(stored)));
+        let links = ListPagingLinks { address: &self.address, parameters: self.pairs };
+        Ok(bundle::list_searchset_bundle(&query, &page, links, entries.collect()))
     }
 }
 
@@ -78,36 +78,39 @@ fn narrow<'a>(
     mut within: AccessFilter,
     (format, query): (ResourceFormat, &'a [(String, String)]),
 ) -> Result<NarrowedList<'a>, ServiceError> {
-    if query.len() > limits::MAX_FILTERS {
+    if query.len() > limits::MAX_QUERY_FILTERS {
         return Err(QueryError::TooMany.into());
     }
     let mut others = Vec::with_capacity(query.len());
     for (name, value) in query {
         match branch(service, kind, (name, value)).filter(|_| format == ResourceFormat::Fhir) {
-            Some(branch) => within = within.narrowed(&branch),
+            Some(branch) => within = within.narrowed_to_branch(&branch),
             None => others.push((name.as_str(), value.as_str())),
         }
     }
     Ok(NarrowedList { within, others })
 }
 
-fn branch(service: &FhirService, kind: &ResourceType, (name, value): (&str, &str)) -> Option<FilterBranch> {
+fn branch(service: &FhirService, kind: &ResourceType, (name, value): (&str, &str)) -> Option<AccessFilterBranch> {
     match name {
         "patient" if is_about_patients(kind) => {
-            Some(FilterBranch { compartment: Some(compartment(service, value)?), criteria: Vec::new() })
+            Some(AccessFilterBranch { compartment: Some(compartment(service, value)?), criteria: Vec::new() })
         }
-        _ => Some(FilterBranch { compartment: None, criteria: vec![FilterCriterion::read(kind, name, value).ok()?] }),
+        _ => Some(AccessFilterBranch {
+            compartment: None,
+            criteria: vec![AccessFilterCriterion::parse(kind, name, value).ok()?],
+        }),
     }
 }
 
 fn is_about_patients(kind: &ResourceType) -> bool {
-    matches!(membership(kind), CompartmentMembership::Reference(_))
+    matches!(patient_compartment_membership(kind), CompartmentMembership::Reference(_))
 }
 
 /// Returns the compartment of a patient that is named by its id or by a reference.
-fn compartment(service: &FhirService, value: &str) -> Option<Compartment> {
-    let base = service.settings.fhir_base();
+fn compartment(service: &FhirService, value: &str) -> Option<PatientCompartment> {
+    let base = service.settings.fhir_base_url();
     let own = value.strip_prefix(&base).and_then(|path| path.strip_prefix('/')).unwrap_or(value);
     let id = own.strip_prefix("Patient/").unwrap_or(own);
-    Some(Compartment::of(id.parse().ok()?, &base))
+    Some(PatientCompartment::of_patient(id.parse().ok()?, &base))
 }

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, StoredText};
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, StoredResourceText};
 use fhir_search::{
-    Include, IncludeTarget, IndexEntry, IndexedDocument, ParameterType, SearchError, SearchParameterCatalog,
-    SearchRequest,
+    IncludeClause, IncludeReferences, IndexEntry, IndexedDocument, SearchError, SearchParameterCatalog,
+    SearchParameterType, SearchRequest,
 };
-use fhir_store::{AccessFilter, ReferringResources};
+use fhir_store::{AccessFilter, RevincludeQuery};
 
 use crate::access;
 use crate::error::ServiceError;
 use crate::request_context::RequestContext;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 
 /// Most resources that come with a page.
 ///
@@ -26,12 +26,12 @@ pub(crate) async fn all(
     service: &FhirService,
     context: &RequestContext,
     catalog: &SearchParameterCatalog,
-    (search, matches): (&SearchRequest, &[StoredText]),
+    (search, matches): (&SearchRequest, &[StoredResourceText]),
 ) -> Result<Vec<StoredResource>, ServiceError> {
     if search.includes.is_empty() && search.revincludes.is_empty() {
         return Ok(Vec::new());
     }
-    let matches: Vec<StoredResource> = matches.iter().filter_map(StoredText::read).collect();
+    let matches: Vec<StoredResource> = matches.iter().filter_map(StoredResourceText::parse_body).collect();
     let seen = matches.iter().map(|stored| stored.key.clone()).collect();
     let mut including = Including { service, context, catalog, seen, reaches: BTreeMap::new(), found: Vec::new() };
     let mut looked_at = including.round(search, &matches, |_| true).await?;
@@ -59,7 +59,7 @@ impl Including<'_> {
         &mut self,
         search: &SearchRequest,
         of: &[StoredResource],
-        counts: impl Fn(&Include) -> bool,
+        counts: impl Fn(&IncludeClause) -> bool,
     ) -> Result<Vec<StoredResource>, ServiceError> {
         let mut new = Vec::new();
         for include in search.includes.iter().filter(|include| counts(include)) {
@@ -73,7 +73,7 @@ impl Including<'_> {
 
     async fn referred(
         &mut self,
-        include: &Include,
+        include: &IncludeClause,
         of: &[StoredResource],
     ) -> Result<Vec<StoredResource>, ServiceError> {
         let mut targets: BTreeMap<ResourceType, BTreeSet<ResourceId>> = BTreeMap::new();
@@ -90,28 +90,29 @@ impl Including<'_> {
             if ids.is_empty() {
                 continue;
             }
-            new.extend(self.keep(self.service.search.among(&kind, &ids, &within).await??));
+            new.extend(self.keep(self.service.search.read_by_ids(&kind, &ids, &within).await??));
         }
         Ok(new)
     }
 
     /// Returns what a resource refers to that was not seen yet.
-    fn references(&self, include: &Include, stored: &StoredResource) -> Vec<ResourceKey> {
+    fn references(&self, include: &IncludeClause, stored: &StoredResource) -> Vec<ResourceKey> {
         let kind = &stored.key.resource_type;
         let numbers: BTreeSet<i64> = match &include.by {
-            IncludeTarget::Parameter(parameter) => BTreeSet::from([parameter.number]),
-            IncludeTarget::All => {
+            IncludeReferences::Parameter(parameter) => BTreeSet::from([parameter.number]),
+            IncludeReferences::All => {
                 let references = self
                     .catalog
-                    .parameters(kind)
-                    .filter(|parameter| parameter.parameter_type == ParameterType::Reference);
+                    .parameters_of_type(kind)
+                    .filter(|parameter| parameter.parameter_type == SearchParameterType::Reference);
                 references.map(|parameter| parameter.number).collect()
             }
         };
-        let own = self.service.settings.fhir_base();
+        let own = self.service.settings.fhir_base_url();
         let (id, updated_us) = (stored.key.id.as_str(), stored.updated_us);
         let document = IndexedDocument { resource_type: kind, id, updated_us, body: &stored.resource, base_url: &own };
-        let entries = self.catalog.entries(&document).into_iter().filter(|(number, _)| numbers.contains(number));
+        let entries =
+            self.catalog.index_entries_of(&document).into_iter().filter(|(number, _)| numbers.contains(number));
         let keys = entries.filter_map(|(_, entry)| match entry {
             IndexEntry::Reference { resource_type: kind, id } => {
                 Some(ResourceKey { resource_type: kind.parse().ok()?, id: id.parse().ok()? })
@@ -124,7 +125,7 @@ impl Including<'_> {
 
     async fn referring(
         &mut self,
-        include: &Include,
+        include: &IncludeClause,
         of: &[StoredResource],
     ) -> Result<Vec<StoredResource>, ServiceError> {
         let Some(kind) = &include.resource_type else {
@@ -132,8 +133,8 @@ impl Including<'_> {
         };
         let Some(within) = self.reach(kind).await? else { return Ok(Vec::new()) };
         let by = match &include.by {
-            IncludeTarget::Parameter(parameter) => Some(parameter.as_ref()),
-            IncludeTarget::All => None,
+            IncludeReferences::Parameter(parameter) => Some(parameter.as_ref()),
+            IncludeReferences::All => None,
         };
         let mut targets: BTreeMap<&ResourceType, Vec<ResourceId>> = BTreeMap::new();
         for stored in of {
@@ -145,8 +146,8 @@ impl Including<'_> {
                 continue;
             }
             let limit = u32::try_from(self.room()).unwrap_or(u32::MAX);
-            let referring = ReferringResources { resource_type: kind, by, to, ids: &ids };
-            new.extend(self.keep(self.service.search.referring(referring, &within, limit).await??));
+            let referring = RevincludeQuery { resource_type: kind, by, to, ids: &ids };
+            new.extend(self.keep(self.service.search.read_referring_resources(referring, &within, limit).await??));
         }
         Ok(new)
     }

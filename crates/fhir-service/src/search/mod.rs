@@ -15,15 +15,15 @@ use crate::error::ServiceError;
 use crate::request_budget::RequestBudget;
 use crate::request_context::RequestContext;
 use crate::request_query::RequestQuery;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 use elements::PreparedList;
 use parameters::PreparedSearch;
 
-/// Searches a type, by search parameters where it has some, else by its elements. Returns a Bundle as JSON.
+/// Searches resources of a type, by search parameters or by elements, and returns a Bundle as JSON.
 ///
 /// # Errors
 /// Why the caller may not, what is not understood, and [`fhir_store::StoreError::TooCostly`] when it takes too long.
-pub async fn search(
+pub async fn search_resources(
     service: &FhirService,
     context: &RequestContext,
     scope: SearchScope<'_>,

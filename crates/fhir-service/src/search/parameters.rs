@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use fhir_resource::{ResourceType, StoredResource};
 use fhir_search::{
-    IgnoredParameter, SearchContext, SearchError, SearchParameterCatalog, SearchRequest, SummaryMode, TotalMode,
-    UnknownParameterHandling,
+    IgnoredSearchParameter, SearchError, SearchParameterCatalog, SearchParseContext, SearchRequest, SummaryMode,
+    TotalMode, UnknownParameterHandling,
 };
-use fhir_store::bundle::{SearchBundle, SearchLinks, SearchMode};
-use fhir_store::outcome::{self, IssueSeverity, OperationOutcome, OutcomeIssue};
-use fhir_store::{Filter, MatchCounting, SearchMatches, SearchQuery, query};
+use fhir_store::bundle::{SearchBundleWriter, SearchEntryMode, SearchPageLinks};
+use fhir_store::operation_outcome::{self, IssueSeverity, OperationOutcome, OutcomeIssue};
+use fhir_store::{ElementEqualityFilter, MatchCountMode, SearchMatches, SearchQuery, query_parsing};
 
 use super::include;
 use super::scope::SearchScope;
@@ -19,8 +19,8 @@ use crate::error::ServiceError;
 use crate::request_context::RequestContext;
 use crate::request_query::RequestQuery;
 use crate::resource_format::ResourceFormat;
-use crate::service::FhirService;
-use crate::summary::SummaryView;
+use crate::service_state::FhirService;
+use crate::summary_view::SummaryView;
 use crate::{representation, security_resources};
 
 /// Up to how many matches are counted without a request for the total: so far it costs less than the page.
@@ -35,8 +35,8 @@ pub(crate) async fn applies(
     if context.format != ResourceFormat::Fhir {
         return Ok(false);
     }
-    let catalog = service.search.known_catalog().await?;
-    Ok(service.search.indexes(&catalog, kind))
+    let catalog = service.search.cached_search_parameter_catalog().await?;
+    Ok(service.search.is_type_indexed(&catalog, kind))
 }
 
 /// A search that was understood, within what its caller reaches.
@@ -44,7 +44,7 @@ pub(crate) struct PreparedSearch<'a> {
     address: String,
     query: SearchQuery,
     catalog: Arc<SearchParameterCatalog>,
-    ignored: Vec<IgnoredParameter>,
+    ignored: Vec<IgnoredSearchParameter>,
     pairs: &'a [(String, String)],
 }
 
@@ -60,7 +60,7 @@ pub(crate) async fn prepare<'a>(
     let ParsedSearch { catalog, mut search, filters, ignored } =
         parse(service, kind, context.preferences.handling, pairs).await?;
     value_sets::expand(service, &mut search).await?;
-    let kinds = search.clauses.iter().flat_map(|clause| clause.referenced_types()).collect();
+    let kinds = search.clauses.iter().flat_map(|clause| clause.chained_resource_types()).collect();
     let reaches = access::searchable_types(service, context, kinds).await?;
     let (count, counting) = (count(&search), counting(&search));
     let query = SearchQuery { search, filters, within, reaches, count, counting };
@@ -85,8 +85,8 @@ impl PreparedSearch<'_> {
 struct ParsedSearch {
     catalog: Arc<SearchParameterCatalog>,
     search: SearchRequest,
-    filters: Vec<Filter>,
-    ignored: Vec<IgnoredParameter>,
+    filters: Vec<ElementEqualityFilter>,
+    ignored: Vec<IgnoredSearchParameter>,
 }
 
 /// Reads the parameters. A path of elements (`.name.family`) is an equality, as in any list here.
@@ -98,22 +98,22 @@ async fn parse(
 ) -> Result<ParsedSearch, ServiceError> {
     let (paths, pairs): (Vec<_>, Vec<_>) = pairs.iter().partition(|(name, _)| name.starts_with('.'));
     let paths = paths.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let filters = query::list(kind.clone(), paths)?.filters;
+    let filters = query_parsing::parse_list_query(kind.clone(), paths)?.filters;
     security_resources::check_filters(kind, &filters)?;
-    let own = service.settings.fhir_base();
+    let own = service.settings.fhir_base_url();
     // If a parameter were passed over, an auditor would read the answer to a wider question.
     let handling =
         if kind.as_str() == security_resources::AUDIT_EVENT { UnknownParameterHandling::Strict } else { handling };
-    let request = SearchContext { resource_type: kind, handling, now_us: service.now_us(), base_url: &own };
+    let request = SearchParseContext { resource_type: kind, handling, now_us: service.now_us(), base_url: &own };
     let parsed_by = |catalog: &SearchParameterCatalog| {
         let pairs = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        fhir_search::parse(catalog, &request, pairs)
+        fhir_search::parse_search(catalog, &request, pairs)
     };
-    let mut catalog = service.search.known_catalog().await?;
+    let mut catalog = service.search.cached_search_parameter_catalog().await?;
     let mut parsed = parsed_by(&catalog);
     if is_about_unknown(&parsed) {
         // Another node may have installed it a moment ago.
-        let now = service.search.catalog().await?;
+        let now = service.search.current_search_parameter_catalog().await?;
         if !Arc::ptr_eq(&now, &catalog) {
             parsed = parsed_by(&now);
             catalog = now;
@@ -123,7 +123,7 @@ async fn parse(
     Ok(ParsedSearch { catalog, search, filters, ignored })
 }
 
-fn is_about_unknown(parsed: &Result<(SearchRequest, Vec<IgnoredParameter>), SearchError>) -> bool {
+fn is_about_unknown(parsed: &Result<(SearchRequest, Vec<IgnoredSearchParameter>), SearchError>) -> bool {
     let is_unknown = |fault: &SearchError| matches!(fault, SearchError::UnknownParameter { .. });
     match parsed {
         Ok((_, ignored)) => ignored.iter().any(|ignored| is_unknown(&ignored.fault)),
@@ -134,15 +134,15 @@ fn is_about_unknown(parsed: &Result<(SearchRequest, Vec<IgnoredParameter>), Sear
 fn count(search: &SearchRequest) -> u32 {
     match search.summary {
         SummaryMode::Count => 0,
-        _ => search.count.unwrap_or(fhir_search::limits::DEFAULT_COUNT),
+        _ => search.count.unwrap_or(fhir_search::limits::DEFAULT_PAGE_SIZE),
     }
 }
 
-fn counting(search: &SearchRequest) -> MatchCounting {
+fn counting(search: &SearchRequest) -> MatchCountMode {
     match (search.total, count(search)) {
-        (_, 0) | (TotalMode::Accurate | TotalMode::Estimate, _) => MatchCounting::All,
-        (TotalMode::Unsaid, _) => MatchCounting::UpTo(COUNTED_UNASKED),
-        (TotalMode::None, _) => MatchCounting::No,
+        (_, 0) | (TotalMode::Accurate | TotalMode::Estimate, _) => MatchCountMode::All,
+        (TotalMode::Unsaid, _) => MatchCountMode::UpTo(COUNTED_UNASKED),
+        (TotalMode::None, _) => MatchCountMode::No,
     }
 }
 
@@ -151,7 +151,7 @@ struct AnswerParts<'a> {
     address: &'a str,
     found: SearchMatches,
     included: Vec<StoredResource>,
-    ignored: &'a [IgnoredParameter],
+    ignored: &'a [IgnoredSearchParameter],
 }
 
 fn answer(
@@ -161,14 +161,17 @@ fn answer(
     parts: AnswerParts<'_>,
 ) -> Vec<u8> {
     let AnswerParts { address, found, included, ignored } = parts;
-    let base = service.settings.base(format);
+    let base = service.settings.format_base_url(format);
     let view = SummaryView::of_search(search);
     let links = links(address, (pairs, ignored), search.cursor.as_deref(), found.next.as_deref());
-    let bodies: usize = found.entries.iter().map(|text| text.body.len() + representation::HEAD_BYTES).sum();
-    let mut answer = SearchBundle::begin(base, &links, found.total, bodies + representation::HEAD_BYTES);
+    let bodies: usize =
+        found.entries.iter().map(|text| text.body.len() + representation::DOCUMENT_OVERHEAD_BYTES).sum();
+    let mut answer =
+        SearchBundleWriter::begin(base, &links, found.total, bodies + representation::DOCUMENT_OVERHEAD_BYTES);
     for text in &found.entries {
-        let written = answer
-            .add(&text.key, SearchMode::Match, |out| representation::render_into(service, (format, &view), text, out));
+        let written = answer.add_resource_with(&text.key, SearchEntryMode::Match, |out| {
+            representation::render_resource_into(service, (format, &view), text, out)
+        });
         if written.is_err() {
             tracing::error!(key = %text.key, "a stored resource cannot be read and is passed over");
         }
@@ -176,30 +179,30 @@ fn answer(
     for stored in included {
         let key = stored.key.clone();
         let shown = view.of_document(representation::render_owned(service, format, stored));
-        answer.add_document(&key, SearchMode::Include, &shown);
+        answer.add_document(&key, SearchEntryMode::Include, &shown);
     }
     if !ignored.is_empty() {
         answer.add_outcome(&passed_over(ignored).to_value());
     }
-    answer.end()
+    answer.finish()
 }
 
-fn passed_over(ignored: &[IgnoredParameter]) -> OperationOutcome {
+fn passed_over(ignored: &[IgnoredSearchParameter]) -> OperationOutcome {
     let issues = ignored.iter().map(|ignored| OutcomeIssue {
         severity: IssueSeverity::Warning,
-        code: outcome::NOT_SUPPORTED.code,
+        code: operation_outcome::METHOD_NOT_SUPPORTED.code,
         diagnostics: Some(ignored.fault.to_string()),
         expression: Vec::new(),
     });
-    OperationOutcome::of(issues.collect())
+    OperationOutcome::from_issues(issues.collect())
 }
 
 fn links(
     address: &str,
-    (pairs, ignored): (&[(String, String)], &[IgnoredParameter]),
+    (pairs, ignored): (&[(String, String)], &[IgnoredSearchParameter]),
     cursor: Option<&str>,
     next: Option<&str>,
-) -> SearchLinks {
+) -> SearchPageLinks {
     let to = |cursor: Option<&str>| {
         let understood =
             pairs.iter().filter(|(name, _)| name != "_cursor" && !ignored.iter().any(|ignored| ignored.name == *name));
@@ -207,5 +210,5 @@ fn links(
         query.extend_pairs(understood).extend_pairs(cursor.map(|cursor| ("_cursor", cursor)));
         format!("{address}?{}", query.finish())
     };
-    SearchLinks { this: to(cursor), next: next.map(|next| to(Some(next))) }
+    SearchPageLinks { this: to(cursor), next: next.map(|next| to(Some(next))) }
 }

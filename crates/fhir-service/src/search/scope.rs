@@ -1,12 +1,12 @@
 //! The resources that a search is about.
 
-use fhir_resource::{Compartment, ResourceId, ResourceType};
-use fhir_store::{AccessFilter, FilterBranch};
+use fhir_resource::{PatientCompartment, ResourceId, ResourceType};
+use fhir_store::{AccessFilter, AccessFilterBranch};
 
 use crate::resource_format::ResourceFormat;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 
-/// The resources of a type, or of one patient.
+/// The resources that a search covers: those of a type, or those in a patient's compartment.
 #[derive(Debug, Clone, Copy)]
 pub struct SearchScope<'a> {
     /// The type.
@@ -25,13 +25,13 @@ impl<'a> SearchScope<'a> {
     /// Returns the part of a filter that is in the scope.
     pub(crate) fn narrow(self, service: &FhirService, within: AccessFilter) -> AccessFilter {
         let Some(patient) = self.patient else { return within };
-        let compartment = Some(Compartment::of(patient.clone(), &service.settings.fhir_base()));
-        within.narrowed(&FilterBranch { compartment, criteria: Vec::new() })
+        let compartment = Some(PatientCompartment::of_patient(patient.clone(), &service.settings.fhir_base_url()));
+        within.narrowed_to_branch(&AccessFilterBranch { compartment, criteria: Vec::new() })
     }
 
     /// Returns the address of the search.
     pub(crate) fn address(self, service: &FhirService, format: ResourceFormat) -> String {
-        let base = service.settings.base(format);
+        let base = service.settings.format_base_url(format);
         match self.patient {
             Some(patient) => format!("{base}/Patient/{patient}/{}", self.kind),
             None => format!("{base}/{}", self.kind),

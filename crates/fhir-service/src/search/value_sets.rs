@@ -6,7 +6,7 @@ use fhir_search::{SearchError, SearchRequest, ValueSetCoding};
 use serde_json::Value;
 
 use crate::error::ServiceError;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 
 /// Type of the resources that have them.
 const VALUE_SET: &str = "ValueSet";
@@ -16,7 +16,7 @@ const VALUE_SET: &str = "ValueSet";
 /// # Errors
 /// [`SearchError::UnknownValueSet`] for one that is not installed or does not list its codes.
 pub(crate) async fn expand(service: &FhirService, search: &mut SearchRequest) -> Result<(), ServiceError> {
-    let named = search.value_sets();
+    let named = search.value_set_urls();
     if named.is_empty() {
         return Ok(());
     }
@@ -24,12 +24,12 @@ pub(crate) async fn expand(service: &FhirService, search: &mut SearchRequest) ->
     let mut codes = BTreeMap::new();
     for url in named {
         let (bare, version) = url.split_once('|').map_or((url.as_str(), None), |(url, version)| (url, Some(version)));
-        let installed = service.packages.store().canonical(&kind, bare, version).await?;
+        let installed = service.packages.store().find_canonical(&kind, bare, version).await?;
         let listed = installed.and_then(|stored| listed(&stored.resource));
         let listed = listed.ok_or_else(|| SearchError::UnknownValueSet(url.clone()))?;
         codes.insert(url, listed);
     }
-    Ok(search.expand(&codes)?)
+    Ok(search.expand_value_sets(&codes)?)
 }
 
 /// Returns the codes of a value set that says each of them; `None` for one that is a rule.

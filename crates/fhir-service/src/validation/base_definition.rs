@@ -8,12 +8,12 @@
 //! extensions must not be rewritten, and the platform's own types are not types of R4. So it judges nothing. At the
 //! FHIR endpoint both formats of extensions are taken.
 
-use fhir_resource::{ResourceType, definitions};
-use fhir_store::body::{BodyError, BodyProblem};
-use fhir_store::outcome::OutcomeIssue;
-use fhir_store::ports::DocumentCheck;
-use fhir_store::{Write, WriteError, WriteOperation};
-use fhir_validation::validate_either_format;
+use fhir_resource::{ResourceType, type_definitions};
+use fhir_store::body_validation::{RequestBodyError, RequestBodyErrorKind};
+use fhir_store::operation_outcome::OutcomeIssue;
+use fhir_store::ports::DocumentValidator;
+use fhir_store::{ResourceWrite, WriteError, WriteOperation};
+use fhir_validation::validate_document_in_either_format;
 use serde_json::Value;
 
 use crate::error::ServiceError;
@@ -23,7 +23,7 @@ use crate::resource_format::ResourceFormat;
 ///
 /// # Errors
 /// Everything that is wrong with the body.
-pub(crate) fn check_write(format: ResourceFormat, write: Write) -> Result<Write, ServiceError> {
+pub(crate) fn check_write(format: ResourceFormat, write: ResourceWrite) -> Result<ResourceWrite, ServiceError> {
     match &write.operation {
         WriteOperation::Create(body) => {
             check_type(format, &write.resource_type, body)?;
@@ -31,7 +31,7 @@ pub(crate) fn check_write(format: ResourceFormat, write: Write) -> Result<Write,
         }
         WriteOperation::Put(body) => check(format, &write.resource_type, body)?,
         WriteOperation::Patch(_) if format == ResourceFormat::Fhir => {
-            return Ok(Write { patch_check: Some(DocumentCheck(issues_of)), ..write });
+            return Ok(ResourceWrite { patch_check: Some(DocumentValidator(issues_of)), ..write });
         }
         WriteOperation::Patch(_) | WriteOperation::Delete => {}
     }
@@ -42,9 +42,9 @@ pub(crate) fn check_write(format: ResourceFormat, write: Write) -> Result<Write,
 /// update; the platform lets a body leave out what its address contains with the id.
 fn check_type(format: ResourceFormat, kind: &ResourceType, body: &Value) -> Result<(), ServiceError> {
     let is_silent = body.as_object().is_some_and(|members| !members.contains_key("resourceType"));
-    if format == ResourceFormat::Fhir && is_silent && definitions::is_resource_type(kind.as_str()) {
+    if format == ResourceFormat::Fhir && is_silent && type_definitions::is_r4_resource_type(kind.as_str()) {
         let expression = format!("{kind}.resourceType");
-        let faults = vec![BodyError { expression, problem: BodyProblem::Required }];
+        let faults = vec![RequestBodyError { expression, problem: RequestBodyErrorKind::Required }];
         return Err(ServiceError::Refused { cause: WriteError::Invalid(faults), entry: None });
     }
     Ok(())
@@ -67,5 +67,5 @@ pub(crate) fn check(format: ResourceFormat, kind: &ResourceType, body: &Value) -
 
 /// Returns what is wrong with a document by the base definition of its type; nothing where R4 has no such type.
 fn issues_of(kind: &ResourceType, document: &Value) -> Vec<OutcomeIssue> {
-    validate_either_format(kind.as_str(), document).unwrap_or_default()
+    validate_document_in_either_format(kind.as_str(), document).unwrap_or_default()
 }

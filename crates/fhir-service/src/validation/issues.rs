@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use fhir_resource::{ResourceId, ResourceKey, ResourceType, definitions, format};
-use fhir_store::outcome::{IssueSeverity, OutcomeIssue};
-use fhir_store::{StoreError, Write, WriteOperation, body, native_write};
-use fhir_validation::{CanonicalSource, CompiledProfile, expand_value_set, validate_either_format};
-use oauth_core::registration;
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, format_conversion, type_definitions};
+use fhir_store::operation_outcome::{IssueSeverity, OutcomeIssue};
+use fhir_store::{ResourceWrite, StoreError, WriteOperation, body_validation, write_conversion};
+use fhir_validation::{CanonicalSource, CompiledProfile, expand_value_set, validate_document_in_either_format};
+use oauth_core::security_resource_rules;
 use serde_json::Value;
 
 use crate::error::ServiceError;
-use crate::limits::PROFILES_MAX;
+use crate::limits::PROFILES_PER_DOCUMENT_MAX;
 use crate::security_resources;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 
 /// Where the base definitions have their urls.
 const BASE: &str = "http://hl7.org/fhir/StructureDefinition/";
@@ -24,18 +24,19 @@ const NAMELESS: &str = "nameless";
 ///
 /// # Errors
 /// When the server cannot judge.
-pub(crate) async fn of_write(service: &FhirService, write: Write) -> Result<Vec<OutcomeIssue>, ServiceError> {
+pub(crate) async fn of_write(service: &FhirService, write: ResourceWrite) -> Result<Vec<OutcomeIssue>, ServiceError> {
     let (WriteOperation::Create(document) | WriteOperation::Put(document)) = &write.operation else {
         return Ok(Vec::new());
     };
     let mut issues = of_document(&write.resource_type, document);
     if let Some(key) = key(&write)
-        && let Err(faults) = body::stored_body(&key, document.clone())
+        && let Err(faults) = body_validation::prepare_stored_body(&key, document.clone())
     {
-        let to_issue = |fault: &body::BodyError| error("invalid", &fault.expression, fault.to_string());
+        let to_issue =
+            |fault: &body_validation::RequestBodyError| error("invalid", &fault.expression, fault.to_string());
         issues.extend(faults.iter().map(to_issue));
     }
-    match security_resources::prepare_write(service, native_write::write_to_native(write)).await {
+    match security_resources::prepare_write(service, write_conversion::convert_write_to_native(write)).await {
         Ok(_) => {}
         Err(ServiceError::Invalid { issues: broken, .. }) => issues.extend(broken.iter().map(by_rule)),
         Err(fault) => return Err(fault),
@@ -44,18 +45,18 @@ pub(crate) async fn of_write(service: &FhirService, write: Write) -> Result<Vec<
 }
 
 /// Returns the resource a write is to, or would be.
-fn key(write: &Write) -> Option<ResourceKey> {
+fn key(write: &ResourceWrite) -> Option<ResourceKey> {
     let id: Option<ResourceId> = write.id.clone().or_else(|| NAMELESS.parse().ok());
     Some(ResourceKey { resource_type: write.resource_type.clone(), id: id? })
 }
 
-fn by_rule(issue: &registration::PolicyIssue) -> OutcomeIssue {
+fn by_rule(issue: &security_resource_rules::ResourceIssue) -> OutcomeIssue {
     error(issue.code.as_str(), &issue.expression, format!("{} {}", issue.expression, issue.diagnostics))
 }
 
 /// Returns what is wrong with a document by the base definition of its type.
 pub(crate) fn of_document(kind: &ResourceType, document: &Value) -> Vec<OutcomeIssue> {
-    validate_either_format(kind.as_str(), document).unwrap_or_else(|| {
+    validate_document_in_either_format(kind.as_str(), document).unwrap_or_else(|| {
         let text = format!("{kind} is no type of FHIR R4: it is judged by the rules of this platform alone");
         vec![information("not-supported", &text)]
     })
@@ -71,9 +72,9 @@ pub(crate) async fn of_profiles(
     document: &Value,
     asked: &[String],
 ) -> Result<Vec<OutcomeIssue>, ServiceError> {
-    let document = format::to_fhir_of(kind.as_str(), document.clone());
+    let document = format_conversion::convert_typed_to_fhir(kind.as_str(), document.clone());
     let claimed = document.pointer("/meta/profile").and_then(Value::as_array).into_iter().flatten();
-    let claimed = claimed.filter_map(Value::as_str).take(PROFILES_MAX);
+    let claimed = claimed.filter_map(Value::as_str).take(PROFILES_PER_DOCUMENT_MAX);
     let mut profiles: Vec<(&str, IssueSeverity)> =
         asked.iter().map(|url| (url.as_str(), IssueSeverity::Error)).collect();
     // A profile that only the document names need not be installed.
@@ -96,23 +97,23 @@ async fn by_profile(
     let (bare, version) = url.split_once('|').map_or((url, None), |(url, version)| (url, Some(version)));
     let issue =
         |code, text: String| vec![OutcomeIssue { severity, code, diagnostics: Some(text), expression: Vec::new() }];
-    if let Some(base) = bare.strip_prefix(BASE).filter(|base| definitions::is_resource_type(base)) {
+    if let Some(base) = bare.strip_prefix(BASE).filter(|base| type_definitions::is_r4_resource_type(base)) {
         // The base definition has judged it.
         return Ok(if base == kind.as_str() { Vec::new() } else { issue("invalid", format!("{url} is about {base}")) });
     }
     let installed = InstalledDefinitions(service);
-    let Some(definition) = installed.canonical("StructureDefinition", bare, version).await? else {
+    let Some(definition) = installed.find_canonical("StructureDefinition", bare, version).await? else {
         return Ok(issue("not-found", format!("the profile {url} is not installed, so it does not judge")));
     };
-    match CompiledProfile::read(&definition) {
+    match CompiledProfile::from_structure_definition(&definition) {
         Ok(profile) if profile.resource_type() == kind.as_str() => {
             let mut codes = HashMap::new();
-            for url in profile.value_sets() {
+            for url in profile.required_value_sets() {
                 if let Some(members) = expand_value_set(&installed, url).await? {
                     codes.insert(url.to_owned(), members);
                 }
             }
-            Ok(profile.validate(document, &codes))
+            Ok(profile.validate_resource(document, &codes))
         }
         Ok(profile) => Ok(issue("invalid", format!("the profile {url} is about {}", profile.resource_type()))),
         Err(fault) => Ok(vec![information("not-supported", &format!("the profile {url} does not judge: {fault}"))]),
@@ -124,10 +125,10 @@ struct InstalledDefinitions<'a>(&'a FhirService);
 
 #[async_trait]
 impl CanonicalSource for InstalledDefinitions<'_> {
-    async fn canonical(&self, kind: &str, url: &str, version: Option<&str>) -> Result<Option<Value>, StoreError> {
+    async fn find_canonical(&self, kind: &str, url: &str, version: Option<&str>) -> Result<Option<Value>, StoreError> {
         let Ok(kind) = kind.parse() else { return Ok(None) };
-        let found = self.0.packages.store().canonical(&kind, url, version).await?;
-        Ok(found.map(|stored| format::to_fhir(stored.document())))
+        let found = self.0.packages.store().find_canonical(&kind, url, version).await?;
+        Ok(found.map(|stored| format_conversion::convert_to_fhir(stored.to_document())))
     }
 }
 

@@ -2,5 +2,5 @@
 
 pub(crate) mod base_definition;
 mod issues;
-pub mod operation;
 mod request;
+pub mod validate_operation;

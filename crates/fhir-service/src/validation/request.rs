@@ -3,8 +3,8 @@
 use fhir_resource::ResourceType;
 use serde_json::Value;
 
-use crate::error::ValidateError;
-use crate::limits::PROFILES_MAX;
+use crate::error::ValidateOperationError;
+use crate::limits::PROFILES_PER_DOCUMENT_MAX;
 use crate::request_context::RequestContext;
 
 /// The mode of `$validate`: what a document is judged as.
@@ -34,7 +34,7 @@ impl ValidationRequest {
         kind: &ResourceType,
         context: &RequestContext,
         body: Option<Value>,
-    ) -> Result<Self, ValidateError> {
+    ) -> Result<Self, ValidateOperationError> {
         let mut request = Self { mode: None, profiles: Vec::new(), resource: None };
         for (name, value) in &context.parameters {
             request.parameter(name, value)?;
@@ -56,14 +56,16 @@ impl ValidationRequest {
         Ok(request)
     }
 
-    fn parameter(&mut self, name: &str, value: &str) -> Result<(), ValidateError> {
+    fn parameter(&mut self, name: &str, value: &str) -> Result<(), ValidateOperationError> {
         match (name, value) {
             ("mode", "create") => self.mode = Some(ValidationMode::Create),
             ("mode", "update") => self.mode = Some(ValidationMode::Update),
             ("mode", "delete") => self.mode = Some(ValidationMode::Delete),
             ("mode", "profile") => self.mode = Some(ValidationMode::Profile),
-            ("mode", other) => return Err(ValidateError::Mode(other.to_owned())),
-            ("profile", _) if self.profiles.len() == PROFILES_MAX => return Err(ValidateError::TooManyProfiles),
+            ("mode", other) => return Err(ValidateOperationError::Mode(other.to_owned())),
+            ("profile", _) if self.profiles.len() == PROFILES_PER_DOCUMENT_MAX => {
+                return Err(ValidateOperationError::TooManyProfiles);
+            }
             ("profile", url) => self.profiles.push(url.to_owned()),
             _ => {}
         }

@@ -8,15 +8,14 @@ use serde_json::{Map, Value};
 /// The type of startup migrations.
 const MIGRATION: &str = "PlatformMigration";
 
-/// Returns the name a type is stored under.
+/// Returns the name under which a type with the brand word is stored.
 #[must_use]
-pub fn type_name<'a>(brand: &str, name: &'a str) -> &'a str {
+pub fn stored_type_name<'a>(brand: &str, name: &'a str) -> &'a str {
     if is_branded(brand, name) { MIGRATION } else { name }
 }
 
-/// Renames the types in a body: of the resource itself, of the entries of a Bundle with their
-/// addresses, of the elements of a list.
-pub fn rename(brand: &str, body: &mut Value) {
+/// Renames the brand types in a body: of the resource, of Bundle entries and their addresses, and of list elements.
+pub fn rename_brand_types(brand: &str, body: &mut Value) {
     match body {
         Value::Array(resources) => resources.iter_mut().for_each(|resource| rename_type(brand, resource)),
         Value::Object(_) => {
@@ -53,10 +52,10 @@ fn rename_type(brand: &str, resource: &mut Value) {
     }
 }
 
-/// Returns the first entry of a Bundle that writes a migration under a brand word which is not this deployment's: its
-/// index and the name of the type. It would be stored as a type that users add, and never run.
+/// Returns the first Bundle entry that writes a migration under the brand word of another deployment: its index and
+/// type name. It would be stored as a type that users add, and never run.
 #[must_use]
-pub fn foreign_migration(bundle: &Value) -> Option<(usize, String)> {
+pub fn find_foreign_brand_migration(bundle: &Value) -> Option<(usize, String)> {
     let entries = bundle.get("entry").and_then(Value::as_array)?;
     entries.iter().enumerate().find_map(|(index, entry)| {
         let url = entry.pointer("/request/url").and_then(Value::as_str).unwrap_or_default();
@@ -84,12 +83,12 @@ mod tests {
 
     #[test]
     fn a_branded_migration_is_a_migration_and_others_keep_their_names() {
-        assert_eq!(type_name("acme", "AcmeMigration"), MIGRATION);
-        assert_eq!(type_name("platform", "PlatformMigration"), MIGRATION);
+        assert_eq!(stored_type_name("acme", "AcmeMigration"), MIGRATION);
+        assert_eq!(stored_type_name("platform", "PlatformMigration"), MIGRATION);
         for name in ["Migration", "OtherMigration", "Client", "AcmeMigrations"] {
-            assert_eq!(type_name("acme", name), name);
+            assert_eq!(stored_type_name("acme", name), name);
         }
-        assert_eq!(type_name("", "Migration"), "Migration");
+        assert_eq!(stored_type_name("", "Migration"), "Migration");
     }
 
     #[test]
@@ -100,7 +99,7 @@ mod tests {
             {"request": {"method": "GET", "url": "Client/AcmeMigration"}},
             {"request": null},
         ]});
-        rename("acme", &mut bundle);
+        rename_brand_types("acme", &mut bundle);
         let expected = json!({"resourceType": "Bundle", "entry": [
             {"request": {"method": "POST", "url": "/PlatformMigration"}, "resource": {"resourceType": MIGRATION}},
             {"request": {"method": "GET", "url": "PlatformMigration/a?x=y"}},

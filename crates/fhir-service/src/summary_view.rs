@@ -1,14 +1,14 @@
 //! How much of each resource a caller wants to see: `_summary` and `_elements`.
 
 use fhir_search::{SearchRequest, SummaryMode};
-use fhir_store::subset::subset;
+use fhir_store::resource_subset::apply_summary_and_elements;
 use serde_json::Value;
 
 use crate::error::ServiceError;
 use crate::request_context::RequestContext;
 use crate::resource_format::ResourceFormat;
 
-/// The part of each resource that a caller wants to see.
+/// The part of each resource that a response shows: `_summary` and `_elements`.
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, General Parameters: they are for every interaction that shows resources.
@@ -19,11 +19,11 @@ pub struct SummaryView {
 }
 
 impl SummaryView {
-    /// Returns what a read of one resource shows. At the native endpoint it is shown whole.
+    /// Returns the view of a read of one resource; the native endpoint always shows all of it.
     ///
     /// # Errors
     /// For a value that is not understood.
-    pub fn of_read(context: &RequestContext) -> Result<Self, ServiceError> {
+    pub fn for_resource_read(context: &RequestContext) -> Result<Self, ServiceError> {
         match context.format {
             ResourceFormat::Fhir => Self::of(&context.parameters),
             ResourceFormat::Native => Ok(Self::default()),
@@ -36,7 +36,8 @@ impl SummaryView {
     /// For a value that is not understood.
     pub(crate) fn of(pairs: &[(String, String)]) -> Result<Self, ServiceError> {
         let own = pairs.iter().filter(|(name, _)| Self::reads(name));
-        let (summary, elements) = fhir_search::view(own.map(|(name, value)| (name.as_str(), value.as_str())))?;
+        let (summary, elements) =
+            fhir_search::parse_summary_and_elements(own.map(|(name, value)| (name.as_str(), value.as_str())))?;
         Ok(Self { summary, elements })
     }
 
@@ -57,6 +58,6 @@ impl SummaryView {
 
     /// Returns the part of a document that is shown.
     pub(crate) fn of_document(&self, document: Value) -> Value {
-        subset(document, self.summary, &self.elements)
+        apply_summary_and_elements(document, self.summary, &self.elements)
     }
 }

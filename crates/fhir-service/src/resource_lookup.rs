@@ -1,30 +1,30 @@
 //! Reading what is stored, within what the caller reaches. What lies outside is answered as what is not there, in the
 //! same words.
 
-use fhir_resource::{ResourceKey, StoredResource, StoredText};
-use fhir_store::history::{ChangeKind, Version};
+use fhir_resource::{ResourceKey, StoredResource, StoredResourceText};
+use fhir_store::history::{ResourceVersion, VersionInteraction};
 use fhir_store::{AccessFilter, ListPage, ListQuery, ResourceLookup};
 
 use crate::access::{self, AccessCheck};
-use crate::error::{ServiceError, UnreadableResource};
+use crate::error::{ServiceError, UnreadableResourceError};
 use crate::request_context::RequestContext;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 use crate::{access_filter, security_resources};
 
-/// Reads the current version of a resource.
+/// Returns the current version of a resource that the caller may access.
 ///
 /// # Errors
 /// [`ServiceError::NotFound`], [`ServiceError::Gone`], or why the caller may not read it.
-pub async fn read(
+pub async fn read_resource(
     service: &FhirService,
     context: &RequestContext,
     key: &ResourceKey,
-) -> Result<StoredText, ServiceError> {
+) -> Result<StoredResourceText, ServiceError> {
     let within = access::authorize(service, context, &AccessCheck::read(key, &context.query)).await?;
     current_text(service, key, &within).await
 }
 
-/// Reads a version of a resource, named as in the address.
+/// Returns a version of a resource that the caller may access, by the version in the address.
 ///
 /// # Errors
 /// [`ServiceError::NoVersion`], [`ServiceError::Gone`] for the version that is a deletion, or why the caller may not
@@ -32,16 +32,16 @@ pub async fn read(
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, vread.
-pub async fn read_version(
+pub async fn read_resource_version(
     service: &FhirService,
     context: &RequestContext,
     key: ResourceKey,
     version: String,
-) -> Result<StoredText, ServiceError> {
+) -> Result<StoredResourceText, ServiceError> {
     let beneath = format!("/_history/{version}");
     let within = access::authorize(service, context, &AccessCheck::vread(&key, &beneath, &context.query)).await?;
     let Ok(number) = version.parse() else { return Err(ServiceError::NoVersion { key, version }) };
-    Ok(StoredText::from(&self::version(service, (&key, number), &within).await?))
+    Ok(StoredResourceText::from(&self::version(service, (&key, number), &within).await?))
 }
 
 /// Returns the current version of a resource within what the caller reaches.
@@ -56,8 +56,8 @@ pub(crate) async fn current(
     within: &AccessFilter,
 ) -> Result<StoredResource, ServiceError> {
     match service.resources.read(key).await? {
-        ResourceLookup::Found(stored) if within.contains(&stored.key, &stored.resource) => Ok(stored),
-        ResourceLookup::Deleted { .. } if !within.hides(key) => Err(ServiceError::Gone(key.clone())),
+        ResourceLookup::Found(stored) if within.contains_resource(&stored.key, &stored.resource) => Ok(stored),
+        ResourceLookup::Deleted { .. } if !within.may_hide_resource(key) => Err(ServiceError::Gone(key.clone())),
         ResourceLookup::Found(_) | ResourceLookup::Deleted { .. } | ResourceLookup::Missing => {
             Err(ServiceError::NotFound(key.clone()))
         }
@@ -69,14 +69,17 @@ pub(crate) async fn current_text(
     service: &FhirService,
     key: &ResourceKey,
     within: &AccessFilter,
-) -> Result<StoredText, ServiceError> {
-    match service.resources.read_text(key).await? {
-        ResourceLookup::Found(found) if !within.is_confined() => Ok(found),
+) -> Result<StoredResourceText, ServiceError> {
+    match service.resources.read_as_text(key).await? {
+        ResourceLookup::Found(found) if !within.is_restricted() => Ok(found),
         ResourceLookup::Found(found) => {
-            let stored = found.read().ok_or(UnreadableResource)?;
-            within.contains(key, &stored.resource).then_some(found).ok_or_else(|| ServiceError::NotFound(key.clone()))
+            let stored = found.parse_body().ok_or(UnreadableResourceError)?;
+            within
+                .contains_resource(key, &stored.resource)
+                .then_some(found)
+                .ok_or_else(|| ServiceError::NotFound(key.clone()))
         }
-        ResourceLookup::Deleted { .. } if !within.hides(key) => Err(ServiceError::Gone(key.clone())),
+        ResourceLookup::Deleted { .. } if !within.may_hide_resource(key) => Err(ServiceError::Gone(key.clone())),
         ResourceLookup::Deleted { .. } | ResourceLookup::Missing => Err(ServiceError::NotFound(key.clone())),
     }
 }
@@ -90,11 +93,11 @@ pub(crate) async fn version(
     (key, number): (&ResourceKey, i64),
     within: &AccessFilter,
 ) -> Result<StoredResource, ServiceError> {
-    let found = service.resources.version(key, number).await?;
-    let reached = found.filter(|version| within.contains(&version.stored.key, &version.stored.resource));
+    let found = service.resources.read_version(key, number).await?;
+    let reached = found.filter(|version| within.contains_resource(&version.stored.key, &version.stored.resource));
     match reached {
-        Some(Version { change: ChangeKind::Deleted, .. }) => Err(ServiceError::Gone(key.clone())),
-        Some(Version { stored, .. }) => Ok(stored),
+        Some(ResourceVersion { change: VersionInteraction::Deleted, .. }) => Err(ServiceError::Gone(key.clone())),
+        Some(ResourceVersion { stored, .. }) => Ok(stored),
         None => Err(ServiceError::NoVersion { key: key.clone(), version: number.to_string() }),
     }
 }

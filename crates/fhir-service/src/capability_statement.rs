@@ -12,15 +12,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use fhir_resource::compartment;
+use fhir_resource::patient_compartment;
 use fhir_search::SearchParameterCatalog;
-use fhir_search::capability::{self, TypeSearchCapability};
+use fhir_search::search_capability::{self, ResourceTypeSearchCapability};
 use migrations::package::InstalledConformance;
-use oauth_core::document::StaticDocument;
+use oauth_core::static_document::StaticDocument;
 use serde_json::{Value, json};
 
 use crate::error::ServiceError;
-use crate::service::{FhirService, FhirSettings};
+use crate::service_state::{FhirService, FhirSettings};
 
 /// The day of the last change to the statement, apart from search parameters and packages.
 const DATE: &str = "2026-11-24";
@@ -58,19 +58,19 @@ const VALIDATE: (&str, &str) = ("validate", "http://hl7.org/fhir/OperationDefini
 /// The operations of the administrator on packages, which this platform defines itself.
 const OF_PACKAGES: [&str; 3] = ["packages", "fhir-package-install", "fhir-package-uninstall"];
 
-/// Returns the statement as bytes with an entity tag.
+/// Returns the `CapabilityStatement` as bytes with an entity tag.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn document(service: &FhirService) -> Result<Arc<StaticDocument>, ServiceError> {
-    let catalog = service.search.known_catalog().await?;
-    let packages = service.packages.store().installed().await?;
+pub async fn capability_statement_document(service: &FhirService) -> Result<Arc<StaticDocument>, ServiceError> {
+    let catalog = service.search.cached_search_parameter_catalog().await?;
+    let packages = service.packages.store().installed_packages().await?;
     if let Some(known) = service.statement.get(&catalog, &packages) {
         return Ok(known);
     }
-    let conformance = service.packages.store().conformance().await?;
+    let conformance = service.packages.store().installed_conformance().await?;
     let text = statement(service, &catalog, conformance).to_string();
-    Ok(service.statement.put(&catalog, packages, StaticDocument::json(Bytes::from(text))))
+    Ok(service.statement.put(&catalog, packages, StaticDocument::from_json_bytes(Bytes::from(text))))
 }
 
 /// Returns the whole statement of a server that has these search parameters.
@@ -78,7 +78,8 @@ fn statement(service: &FhirService, catalog: &SearchParameterCatalog, installed:
     let settings = &service.settings;
     let mut conformance = settings.conforms_to.clone();
     conformance.extend(installed);
-    let searchable = capability::searchable(catalog, |kind| service.search.indexes(catalog, kind));
+    let searchable =
+        search_capability::search_capabilities_by_type(catalog, |kind| service.search.is_type_indexed(catalog, kind));
     let resources = searchable.into_iter().map(|searchable| {
         let profiles = conformance.profiles.remove(searchable.resource_type.as_str()).unwrap_or_default();
         resource(searchable, profiles)
@@ -90,7 +91,7 @@ fn statement(service: &FhirService, catalog: &SearchParameterCatalog, installed:
         "date": DATE,
         "kind": "instance",
         "software": {"name": "auth-server", "version": settings.version},
-        "implementation": {"description": "Authorization server of a health-data platform", "url": settings.fhir_base()},
+        "implementation": {"description": "Authorization server of a health-data platform", "url": settings.fhir_base_url()},
         "fhirVersion": "4.0.1",
         "format": ["json"],
         "patchFormat": ["application/json-patch+json", "application/merge-patch+json"],
@@ -117,8 +118,8 @@ fn put_texts(element: &mut Value, name: &str, texts: impl IntoIterator<Item = St
     }
 }
 
-fn resource(searchable: TypeSearchCapability, profiles: BTreeSet<String>) -> Value {
-    let TypeSearchCapability { resource_type: kind, parameters, includes, revincludes } = searchable;
+fn resource(searchable: ResourceTypeSearchCapability, profiles: BTreeSet<String>) -> Value {
+    let ResourceTypeSearchCapability { resource_type: kind, parameters, includes, revincludes } = searchable;
     let parameters = if parameters.is_empty() { listed(kind.as_str()) } else { parameters };
     let mut described = json!({
         "type": kind.as_str(),
@@ -142,7 +143,7 @@ fn resource(searchable: TypeSearchCapability, profiles: BTreeSet<String>) -> Val
 /// Returns the parameters of a type that is listed by its elements.
 fn listed(kind: &str) -> Vec<Value> {
     let mut parameters = vec![json!({"name": "_id", "type": "token"})];
-    if compartment::types().any(|of_a_record| of_a_record == kind) {
+    if patient_compartment::patient_compartment_types().any(|of_a_record| of_a_record == kind) {
         parameters.push(json!({"name": "patient", "type": "reference"}));
     }
     parameters

@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use fhir_resource::ResourceType;
-use fhir_search::{SearchContext, SearchParameterCatalog};
-use fhir_store::{CriteriaError, Write, WriteCriteria};
+use fhir_search::{SearchParameterCatalog, SearchParseContext};
+use fhir_store::{ConditionalWriteCriteria, CriteriaParseError, ResourceWrite};
 
 use crate::error::ServiceError;
 use crate::resource_format::ResourceFormat;
 use crate::search::value_sets;
-use crate::service::FhirService;
+use crate::service_state::FhirService;
 
 /// Reads the conditions of the writes of a request.
 pub(crate) struct CriteriaReader<'a> {
@@ -26,10 +26,10 @@ impl<'a> CriteriaReader<'a> {
     /// Returns the reader for an endpoint.
     pub(crate) async fn of(service: &'a FhirService, format: ResourceFormat) -> Result<Self, ServiceError> {
         let catalog = match format {
-            ResourceFormat::Fhir => Some(service.search.catalog().await?),
+            ResourceFormat::Fhir => Some(service.search.current_search_parameter_catalog().await?),
             ResourceFormat::Native => None,
         };
-        Ok(Self { service, catalog, own: service.settings.fhir_base() })
+        Ok(Self { service, catalog, own: service.settings.fhir_base_url() })
     }
 
     /// Returns the reader for a request without conditions.
@@ -38,35 +38,35 @@ impl<'a> CriteriaReader<'a> {
     }
 
     /// Reads a condition.
-    pub(crate) fn read(&self, kind: &ResourceType, text: &str) -> Result<WriteCriteria, CriteriaError> {
-        let searched = self.catalog.as_ref().filter(|catalog| self.service.search.indexes(catalog, kind));
+    pub(crate) fn read(&self, kind: &ResourceType, text: &str) -> Result<ConditionalWriteCriteria, CriteriaParseError> {
+        let searched = self.catalog.as_ref().filter(|catalog| self.service.search.is_type_indexed(catalog, kind));
         match searched {
             Some(catalog) => {
-                let request = SearchContext::strict(kind, &self.own, self.service.now_us());
-                WriteCriteria::by_parameters(catalog, &request, text)
+                let request = SearchParseContext::strict(kind, &self.own, self.service.now_us());
+                ConditionalWriteCriteria::parse_search_criteria(catalog, &request, text)
             }
-            None => WriteCriteria::by_elements(text),
+            None => ConditionalWriteCriteria::parse_element_criteria(text),
         }
     }
 }
 
-/// Reads a condition with the codes of the value sets that it names.
+/// Parses the criteria of a conditional write, and expands the value sets they name.
 ///
 /// # Errors
 /// When it is not understood.
-pub async fn read(
+pub async fn parse_write_criteria(
     service: &FhirService,
     format: ResourceFormat,
     kind: &ResourceType,
     text: &str,
-) -> Result<WriteCriteria, ServiceError> {
+) -> Result<ConditionalWriteCriteria, ServiceError> {
     let mut criteria = CriteriaReader::of(service, format).await?.read(kind, text)?;
     expand(service, &mut criteria).await?;
     Ok(criteria)
 }
 
 /// Returns the write with the codes of the value sets that its condition names.
-pub(crate) async fn expanded(service: &FhirService, mut write: Write) -> Result<Write, ServiceError> {
+pub(crate) async fn expanded(service: &FhirService, mut write: ResourceWrite) -> Result<ResourceWrite, ServiceError> {
     if let Some(criteria) = &mut write.precondition.if_none_exist {
         expand(service, criteria).await?;
     }
@@ -74,7 +74,7 @@ pub(crate) async fn expanded(service: &FhirService, mut write: Write) -> Result<
 }
 
 /// Puts the codes of the value sets that criteria name in their places.
-pub(crate) async fn expand(service: &FhirService, criteria: &mut WriteCriteria) -> Result<(), ServiceError> {
+pub(crate) async fn expand(service: &FhirService, criteria: &mut ConditionalWriteCriteria) -> Result<(), ServiceError> {
     match &mut criteria.search {
         Some(condition) => value_sets::expand(service, &mut condition.search).await,
         None => Ok(()),

@@ -5,48 +5,48 @@
 //! itself.
 
 use fhir_resource::{ResourceKey, ResourceType};
-use fhir_store::outcome::OutcomeIssue;
-use fhir_store::{Precondition, Write, WriteOperation, body};
+use fhir_store::operation_outcome::OutcomeIssue;
+use fhir_store::{ResourceWrite, WriteOperation, WritePrecondition, body_validation};
 use serde_json::Value;
 
 use super::issues;
 use super::request::{ValidationMode, ValidationRequest};
 use crate::access::{self, AccessCheck};
-use crate::error::{ServiceError, ValidateError};
+use crate::error::{ServiceError, ValidateOperationError};
 use crate::request_context::RequestContext;
 use crate::request_query::RequestQuery;
 use crate::resource_format::ResourceFormat;
-use crate::service::FhirService;
-use crate::{lookup, representation};
+use crate::service_state::FhirService;
+use crate::{representation, resource_lookup};
 
-/// Judges a document as a new resource, or as another version of the one it names. Returns at least one issue.
+/// Validates a document as a new resource or a new version, and returns at least one issue.
 ///
 /// # Errors
 /// When the request is not understood, or the caller may not do the write.
-pub async fn validate_new(
+pub async fn validate_new_resource(
     service: &FhirService,
     context: &RequestContext,
     kind: ResourceType,
     body: Option<Value>,
 ) -> Result<Vec<OutcomeIssue>, ServiceError> {
     let request = ValidationRequest::read(&kind, context, body)?;
-    let resource = request.resource.ok_or(ValidateError::NoResource)?;
+    let resource = request.resource.ok_or(ValidateOperationError::NoResource)?;
     let operation = match request.mode.unwrap_or(ValidationMode::Create) {
         ValidationMode::Create => WriteOperation::Create(resource),
         ValidationMode::Update => WriteOperation::Put(resource),
-        ValidationMode::Delete | ValidationMode::Profile => return Err(ValidateError::NoInstance.into()),
+        ValidationMode::Delete | ValidationMode::Profile => return Err(ValidateOperationError::NoInstance.into()),
     };
-    let id = body::id_of(&kind, document(&operation)).ok().flatten();
-    let write = Write { id, ..Write::by_condition(kind, operation, Precondition::default()) };
+    let id = body_validation::read_body_id(&kind, document(&operation)).ok().flatten();
+    let write = ResourceWrite { id, ..ResourceWrite::conditional(kind, operation, WritePrecondition::default()) };
     judge(service, context, write, &request.profiles).await
 }
 
-/// Judges a document as another version of the resource, the deletion of it, or the resource as it is stored. Returns at
+/// Validates a document as a new version of a resource, its deletion, or the stored resource itself, and returns at
 /// least one issue.
 ///
 /// # Errors
 /// When the request is not understood, or the caller may not do the write.
-pub async fn validate_existing(
+pub async fn validate_existing_resource(
     service: &FhirService,
     context: &RequestContext,
     key: ResourceKey,
@@ -54,13 +54,13 @@ pub async fn validate_existing(
 ) -> Result<Vec<OutcomeIssue>, ServiceError> {
     let request = ValidationRequest::read(&key.resource_type, context, body)?;
     let operation = match (request.mode.unwrap_or(ValidationMode::Update), request.resource) {
-        (ValidationMode::Create, _) => return Err(ValidateError::Instance.into()),
+        (ValidationMode::Create, _) => return Err(ValidateOperationError::Instance.into()),
         (ValidationMode::Update, Some(resource)) => WriteOperation::Put(resource),
-        (ValidationMode::Update, None) => return Err(ValidateError::NoResource.into()),
+        (ValidationMode::Update, None) => return Err(ValidateOperationError::NoResource.into()),
         (ValidationMode::Delete, _) => return judge_deletion(service, context, key).await,
         (ValidationMode::Profile, _) => return judge_stored(service, context, &key, &request.profiles).await,
     };
-    judge(service, context, Write::to(key, operation), &request.profiles).await
+    judge(service, context, ResourceWrite::unconditional(key, operation), &request.profiles).await
 }
 
 fn document(operation: &WriteOperation) -> &Value {
@@ -73,10 +73,10 @@ fn document(operation: &WriteOperation) -> &Value {
 async fn judge(
     service: &FhirService,
     context: &RequestContext,
-    write: Write,
+    write: ResourceWrite,
     profiles: &[String],
 ) -> Result<Vec<OutcomeIssue>, ServiceError> {
-    access::authorize_write(service, context, &AccessCheck::write(&write, &RequestQuery::NOTHING)).await?;
+    access::authorize_write(service, context, &AccessCheck::write(&write, &RequestQuery::EMPTY)).await?;
     let mut found = issues::of_profiles(service, &write.resource_type, document(&write.operation), profiles).await?;
     found.splice(0..0, issues::of_write(service, write).await?);
     Ok(or_none(found))
@@ -87,10 +87,10 @@ async fn judge_deletion(
     context: &RequestContext,
     key: ResourceKey,
 ) -> Result<Vec<OutcomeIssue>, ServiceError> {
-    let write = Write::to(key.clone(), WriteOperation::Delete);
-    let check = AccessCheck::write(&write, &RequestQuery::NOTHING);
+    let write = ResourceWrite::unconditional(key.clone(), WriteOperation::Delete);
+    let check = AccessCheck::write(&write, &RequestQuery::EMPTY);
     let reach = access::authorize_write(service, context, &check).await?;
-    lookup::current(service, &key, &reach.target).await?;
+    resource_lookup::current(service, &key, &reach.target).await?;
     Ok(or_none(Vec::new()))
 }
 
@@ -100,8 +100,8 @@ async fn judge_stored(
     key: &ResourceKey,
     profiles: &[String],
 ) -> Result<Vec<OutcomeIssue>, ServiceError> {
-    let within = access::authorize(service, context, &AccessCheck::read(key, &RequestQuery::NOTHING)).await?;
-    let stored = lookup::current(service, key, &within).await?;
+    let within = access::authorize(service, context, &AccessCheck::read(key, &RequestQuery::EMPTY)).await?;
+    let stored = resource_lookup::current(service, key, &within).await?;
     let document = representation::render(service, ResourceFormat::Fhir, &stored);
     let mut found = issues::of_document(&key.resource_type, &document);
     found.extend(issues::of_profiles(service, &key.resource_type, &document, profiles).await?);

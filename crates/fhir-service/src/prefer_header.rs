@@ -2,12 +2,12 @@
 
 use fhir_search::UnknownParameterHandling;
 
-/// The preferences of a request; one that is not understood is none.
+/// The preferences of a request (`Prefer` header); unknown ones are ignored.
 ///
 /// # Source
 /// RFC 7240; FHIR R4, `RESTful` API, create/update/patch/transaction and Search, Handling Errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Preferences {
+pub struct RequestPreferences {
     /// `return`: the content of the answer to a write.
     pub content: ReturnPreference,
     /// `handling`: what a search does about a parameter that is not supported.
@@ -16,7 +16,7 @@ pub struct Preferences {
     pub responds_async: bool,
 }
 
-/// The content of the answer to a write.
+/// The preferred content of the response to a write: `minimal`, `representation` or `OperationOutcome`.
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, create/update/patch/transaction, the `return` preference; RFC 7240, section 4.2.
@@ -31,10 +31,10 @@ pub enum ReturnPreference {
     OperationOutcome,
 }
 
-impl Preferences {
+impl RequestPreferences {
     /// Reads the values of the `Prefer` headers. Of several values of `return` the first that is known counts.
     #[must_use]
-    pub fn read<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn parse_prefer_headers<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let (mut preferences, mut content) = (Self::default(), None);
         for preference in values.into_iter().flat_map(|value| value.split([',', ';'])) {
             let (name, value) = preference.split_once('=').unwrap_or((preference, ""));
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     fn content(values: &[&str]) -> ReturnPreference {
-        Preferences::read(values.iter().copied()).content
+        RequestPreferences::parse_prefer_headers(values.iter().copied()).content
     }
 
     #[test]
@@ -82,14 +82,14 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_no_preference() {
         for value in ["", "return", "return=", "return=everything", "minimal", "handling", "respond-async=x"] {
-            assert_eq!(Preferences::read([value]), Preferences::default(), "{value}");
+            assert_eq!(RequestPreferences::parse_prefer_headers([value]), RequestPreferences::default(), "{value}");
         }
     }
 
     #[test]
     fn a_search_is_strict_and_an_answer_comes_later_where_the_caller_says_so() {
-        let asked = Preferences::read(["Respond-Async; Handling = \"strict\""]);
+        let asked = RequestPreferences::parse_prefer_headers(["Respond-Async; Handling = \"strict\""]);
         assert_eq!((asked.handling, asked.responds_async), (UnknownParameterHandling::Strict, true));
-        assert_eq!(Preferences::read(["handling=lenient"]), Preferences::default());
+        assert_eq!(RequestPreferences::parse_prefer_headers(["handling=lenient"]), RequestPreferences::default());
     }
 }

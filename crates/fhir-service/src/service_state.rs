@@ -6,37 +6,37 @@ use std::time::Duration;
 use fhir_store::{ResourceStore, SearchStore};
 use migrations::package::{InstalledConformance, PackageInstaller};
 use migrations::{MigrationStore, ProgressReporter};
-use oauth_core::directory::RegistrationCache;
-use oauth_core::env::{Env, Random};
 use oauth_core::ports::AuditSink;
-use oauth_core::settings::Settings;
-use oauth_core::verifier::SecretVerifier;
-use payer_exchange::PayerStore;
+use oauth_core::registration_cache::RegistrationCache;
+use oauth_core::secret_verifier::SecretVerifier;
+use oauth_core::settings::AuthorizationSettings;
+use oauth_core::time_and_randomness::{RandomSource, TimeAndRandomness};
+use payer_exchange::MemberMatchStore;
 use payer_exchange::jobs::JobStore;
-use payer_exchange::member_match::IdentifierRule;
+use payer_exchange::member_match::MemberIdentifierRule;
 use serde_json::Value;
 
 use crate::capability_cache::CapabilityStatementCache;
-use crate::error::{ServiceError, TooManyGuessesError};
+use crate::error::{ServiceError, TooManyMatchRequestsError};
 use crate::resource_format::ResourceFormat;
 use crate::secret_hasher::SecretHasher;
 
-/// The time, as the binary knows it.
+/// The clock of the server.
 pub trait Clock: Send + Sync {
     /// Returns microseconds since the UNIX epoch.
     fn now_us(&self) -> i64;
 }
 
-/// Limits how often each client may ask who a member is.
-pub trait GuessLimit: Send + Sync {
-    /// Counts one request of a client.
+/// A limit of the rate at which each client may request member matches.
+pub trait MemberMatchRateLimit: Send + Sync {
+    /// Counts one request of a client, and returns an error when it is over the limit.
     ///
     /// # Errors
     /// When it is one too many.
-    fn check(&self, client_id: &str) -> Result<(), TooManyGuessesError>;
+    fn check_and_count(&self, client_id: &str) -> Result<(), TooManyMatchRequestsError>;
 }
 
-/// What a [`FhirService`] is made of.
+/// The parts that a [`FhirService`] is built from: stores, clock, randomness and settings.
 pub struct FhirServiceParts {
     /// The registrations and policies by which access is decided.
     pub directory: Arc<RegistrationCache>,
@@ -45,7 +45,7 @@ pub struct FhirServiceParts {
     /// Receives the audit records of operations.
     pub audit: Arc<dyn AuditSink>,
     /// The settings that security resources are checked against.
-    pub oauth_settings: Settings,
+    pub oauth_settings: AuthorizationSettings,
     /// The id of the bootstrap administrator, when the operator set one.
     pub root_id: Option<String>,
     /// The resources of the native and the FHIR endpoint.
@@ -59,15 +59,15 @@ pub struct FhirServiceParts {
     /// The store of jobs.
     pub jobs: Arc<dyn JobStore>,
     /// The lookup of members, in the same store as resources.
-    pub payers: Arc<dyn PayerStore>,
+    pub payers: Arc<dyn MemberMatchStore>,
     /// Is notified of what a migration does.
     pub progress: ProgressReporter,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// The source of identifiers and secrets.
-    pub random: Arc<dyn Random>,
+    pub random: Arc<dyn RandomSource>,
     /// How often each client may ask for one member.
-    pub guess_limit: Arc<dyn GuessLimit>,
+    pub guess_limit: Arc<dyn MemberMatchRateLimit>,
     /// Writes the answer to an entry of a batch that failed. Its status and its `OperationOutcome` are rows of the
     /// same table as those of whole requests.
     pub failed_entry: fn(ServiceError) -> Value,
@@ -75,7 +75,7 @@ pub struct FhirServiceParts {
     pub settings: FhirSettings,
 }
 
-/// The choices of a deployment about its resource endpoints.
+/// The settings of a deployment's resource endpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FhirSettings {
     /// Public address of the server, without a trailing slash: the `{base_url}` of the specification.
@@ -92,7 +92,7 @@ pub struct FhirSettings {
     /// What the `CapabilityStatement` names beside what is installed.
     pub conforms_to: InstalledConformance,
     /// Whether a member match needs an identifier of the member.
-    pub identifier_rule: IdentifierRule,
+    pub identifier_rule: MemberIdentifierRule,
 }
 
 impl FhirSettings {
@@ -101,16 +101,16 @@ impl FhirSettings {
         self.search_time.saturating_mul(2)
     }
 
-    /// Returns the base address of the FHIR endpoint: `{base_url}/fhir`.
+    /// Returns the base URL of the FHIR endpoint: `{base_url}/fhir`.
     #[must_use]
-    pub fn fhir_base(&self) -> String {
-        self.base(ResourceFormat::Fhir)
+    pub fn fhir_base_url(&self) -> String {
+        self.format_base_url(ResourceFormat::Fhir)
     }
 
-    /// Returns the address that the ids of an endpoint are relative to.
+    /// Returns the base URL of the endpoint of a format.
     #[must_use]
-    pub fn base(&self, format: ResourceFormat) -> String {
-        format!("{}{}", self.base_url, format.prefix())
+    pub fn format_base_url(&self, format: ResourceFormat) -> String {
+        format!("{}{}", self.base_url, format.path_prefix())
     }
 
     /// Returns whether the form of an endpoint differs from the stored one.
@@ -119,23 +119,23 @@ impl FhirSettings {
     }
 }
 
-/// The service behind the resource endpoints.
+/// The service that answers requests to the resource endpoints.
 pub struct FhirService {
     pub(crate) directory: Arc<RegistrationCache>,
     pub(crate) secrets: Arc<SecretVerifier>,
     pub(crate) audit: Arc<dyn AuditSink>,
-    pub(crate) oauth_settings: Settings,
+    pub(crate) oauth_settings: AuthorizationSettings,
     pub(crate) root_id: Option<String>,
     pub(crate) resources: Arc<dyn ResourceStore>,
     pub(crate) search: Arc<dyn SearchStore>,
     pub(crate) migrations: Arc<dyn MigrationStore>,
     pub(crate) packages: Arc<PackageInstaller>,
     pub(crate) jobs: Arc<dyn JobStore>,
-    pub(crate) payers: Arc<dyn PayerStore>,
+    pub(crate) payers: Arc<dyn MemberMatchStore>,
     pub(crate) progress: ProgressReporter,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) random: Arc<dyn Random>,
-    pub(crate) guess_limit: Arc<dyn GuessLimit>,
+    pub(crate) random: Arc<dyn RandomSource>,
+    pub(crate) guess_limit: Arc<dyn MemberMatchRateLimit>,
     pub(crate) failed_entry: fn(ServiceError) -> Value,
     pub(crate) settings: FhirSettings,
     pub(crate) hasher: SecretHasher,
@@ -147,7 +147,7 @@ impl FhirService {
     #[must_use]
     pub fn new(parts: FhirServiceParts) -> Self {
         Self {
-            hasher: SecretHasher::new(parts.secrets.hashing().clone()),
+            hasher: SecretHasher::new(parts.secrets.hashing_pool().clone()),
             statement: CapabilityStatementCache::default(),
             directory: parts.directory,
             secrets: parts.secrets,
@@ -169,15 +169,15 @@ impl FhirService {
         }
     }
 
-    /// Returns the choices of the deployment.
+    /// Returns the settings of the deployment.
     #[must_use]
     pub const fn settings(&self) -> &FhirSettings {
         &self.settings
     }
 
     /// Returns time and randomness for the rules of one request.
-    pub(crate) fn env(&self) -> Env<'_> {
-        Env { now_us: self.clock.now_us(), random: self.random.as_ref() }
+    pub(crate) fn env(&self) -> TimeAndRandomness<'_> {
+        TimeAndRandomness { now_us: self.clock.now_us(), random: self.random.as_ref() }
     }
 
     /// Returns microseconds since the UNIX epoch.
