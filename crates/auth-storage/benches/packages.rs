@@ -10,9 +10,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use auth_storage::Db;
-use migrations::package::testing::{FakeRegistry, TestPackage, definition};
-use migrations::package::{PackageInstaller, PackageStore, Tarball as _, canonicals};
+use auth_storage::AuthDatabase;
+use migrations::package::testing::{FakePackageRegistry, TestPackage, canonical_definition};
+use migrations::package::{DownloadedTarball as _, PackageInstaller, PackageStore, visit_package_canonicals};
 use migrations::{PackageId, ProgressReporter};
 use serde_json::{Value, json};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
@@ -49,7 +49,7 @@ fn package() -> TestPackage {
     let mut package = TestPackage::new("acme.bench", "1.0.0");
     for n in 0..CANONICALS {
         let mut profile =
-            definition("StructureDefinition", &format!("http://acme.example/StructureDefinition/{n}"), "1");
+            canonical_definition("StructureDefinition", &format!("http://acme.example/StructureDefinition/{n}"), "1");
         let element = |m: usize| {
             json!({"id": format!("Patient.element{m}"), "path": format!("Patient.element{m}"), "min": 0, "max": "*",
                 "short": format!("element {m} of profile {n}"), "mustSupport": m.is_multiple_of(2),
@@ -60,14 +60,14 @@ fn package() -> TestPackage {
         if let Some(members) = profile.as_object_mut() {
             members.insert("differential".to_owned(), differential);
         }
-        package = package.with(&profile);
+        package = package.with_resource(&profile);
     }
-    package.as_published()
+    package.with_published_extras()
 }
 
 async fn on_sqlite(package: &TestPackage) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
-    let db = Db::open(None, folder.path(), 4).await?;
+    let db = AuthDatabase::open(None, folder.path(), 4).await?;
     let ours = ours(&db, package).await?;
     db.close().await;
     let options = SqliteConnectOptions::new()
@@ -79,7 +79,7 @@ async fn on_sqlite(package: &TestPackage) -> Outcome<()> {
     sqlx::query("CREATE TABLE bare (id TEXT PRIMARY KEY NOT NULL, resource TEXT NOT NULL)")
         .execute(&mut session)
         .await?;
-    let (tarball, rows) = (package.pack()?, rows(package)?);
+    let (tarball, rows) = (package.pack_tarball()?, rows(package)?);
     let mut limit = Duration::MAX;
     for _ in 0..ROUNDS {
         sqlx::query("DELETE FROM bare").execute(&mut session).await?;
@@ -102,12 +102,12 @@ async fn on_postgres(package: &TestPackage, server: &str) -> Outcome<()> {
     let mut url = url::Url::parse(server)?;
     url.set_path(&name);
     let folder = tempfile::tempdir()?;
-    let db = Db::open(Some(url.as_str()), folder.path(), 4).await?;
+    let db = AuthDatabase::open(Some(url.as_str()), folder.path(), 4).await?;
     let ours = ours(&db, package).await?;
     db.close().await;
     let mut session = PgConnection::connect(url.as_str()).await?;
     sqlx::query("CREATE TABLE bare (id TEXT PRIMARY KEY, resource JSONB NOT NULL)").execute(&mut session).await?;
-    let (tarball, rows) = (package.pack()?, rows(package)?);
+    let (tarball, rows) = (package.pack_tarball()?, rows(package)?);
     let mut limit = Duration::MAX;
     for _ in 0..ROUNDS {
         sqlx::query("TRUNCATE bare").execute(&mut session).await?;
@@ -126,18 +126,18 @@ async fn on_postgres(package: &TestPackage, server: &str) -> Outcome<()> {
 }
 
 /// The quickest installation, from a tarball that is here, into a database that does not have it.
-async fn ours(db: &Db, package: &TestPackage) -> Outcome<Duration> {
-    let shelf = Arc::new(FakeRegistry::of(std::slice::from_ref(package))?);
+async fn ours(db: &AuthDatabase, package: &TestPackage) -> Outcome<Duration> {
+    let shelf = Arc::new(FakePackageRegistry::with_packages(std::slice::from_ref(package))?);
     let installer = PackageInstaller::new(shelf, Arc::new(db.clone()), ProgressReporter::new());
-    let asked: [PackageId; 1] = [package.id()?];
+    let asked: [PackageId; 1] = [package.package_id()?];
     let mut quickest = Duration::MAX;
     for round in 0..ROUNDS {
         let began = Instant::now();
-        let prepared = installer.prepare(&asked).await?;
-        let count = db.install(&prepared, round).await??;
+        let prepared = installer.prepare_install(&asked).await?;
+        let count = db.install_prepared(&prepared, round).await??;
         quickest = quickest.min(began.elapsed());
         assert_eq!(count, u64::try_from(CANONICALS)?);
-        db.uninstall(&asked, round).await??;
+        db.uninstall_packages(&asked, round).await??;
     }
     Ok(quickest)
 }
@@ -149,9 +149,9 @@ fn inflate(tarball: &[u8]) -> io::Result<u64> {
 
 /// `[[id, resource], …]` of all canonicals.
 fn rows(package: &TestPackage) -> Outcome<String> {
-    let tarball = migrations::package::testing::TarballBytes(package.pack()?.into());
+    let tarball = migrations::package::testing::InMemoryTarball(package.pack_tarball()?.into());
     let mut rows = Vec::with_capacity(CANONICALS);
-    canonicals(tarball.open()?, |canonical| {
+    visit_package_canonicals(tarball.open_reader()?, |canonical| {
         rows.push(json!([canonical.key.id.as_str(), canonical.resource]));
         ControlFlow::Continue(())
     })?;

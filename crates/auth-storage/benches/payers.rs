@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use auth_storage::{Db, JobSettings, Jobs};
+use auth_storage::{AuthDatabase, JobQueue, JobSettings};
 use futures_util::TryStreamExt as _;
-use payer_exchange::export::{ElementSelection, ExportSubjects, ExportWork, TypeExport};
+use payer_exchange::bulk_export::{ElementSelection, ExportSubjects, ExportWork, ExportedType};
 use payer_exchange::jobs::{JobState, JobStore as _, JobWork, NewJob};
-use payer_exchange::member_match::{IdentifierRule, MatchWork, SubmittedMember};
-use payer_exchange::{MatchKind, RequestingOrganization};
+use payer_exchange::member_match::{MatchWork, MemberIdentifierRule, SubmittedMember};
+use payer_exchange::{MatchRequesterKind, RequestingOrganization};
 use serde_json::{Value, json};
 use sqlx::postgres::PgPoolCopyExt as _;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -107,7 +107,7 @@ fn rows(from: usize) -> String {
 
 async fn on_sqlite() -> Outcome<()> {
     let folder = tempfile::tempdir()?;
-    let db = Db::open(None, folder.path(), 4).await?;
+    let db = AuthDatabase::open(None, folder.path(), 4).await?;
     let options = SqliteConnectOptions::new().filename(folder.path().join("auth.db"));
     let mut session = SqliteConnection::connect_with(&options).await?;
     for from in (0..PATIENTS).step_by(1000) {
@@ -148,7 +148,7 @@ async fn on_postgres(server: &str) -> Outcome<()> {
     let mut url = url::Url::parse(server)?;
     url.set_path(&name);
     let folder = tempfile::tempdir()?;
-    let db = Db::open(Some(url.as_str()), folder.path(), 4).await?;
+    let db = AuthDatabase::open(Some(url.as_str()), folder.path(), 4).await?;
     let pool = PgPool::connect(url.as_str()).await?;
     for from in (0..PATIENTS).step_by(1000) {
         sqlx::query(
@@ -184,14 +184,14 @@ async fn on_postgres(server: &str) -> Outcome<()> {
 
 /// The quickest export of all patients and the quickest match, each from its kick-off until it is complete, and the
 /// statements of one match.
-async fn ours(db: &Db) -> Outcome<([Duration; 2], u64)> {
+async fn ours(db: &AuthDatabase) -> Outcome<([Duration; 2], u64)> {
     let settings = JobSettings {
         fhir_base: "http://payer.example/fhir".to_owned(),
         correct_format: true,
         at_once: 1,
         now_us: Arc::new(|| NOW_US),
     };
-    let jobs = Jobs::start(db.clone(), settings);
+    let jobs = JobQueue::start(db.clone(), settings);
     let mut quickest = [Duration::MAX; 2];
     for _ in 0..ROUNDS {
         for (quickest, work) in quickest.iter_mut().zip([export(), matching()]) {
@@ -201,18 +201,18 @@ async fn ours(db: &Db) -> Outcome<([Duration; 2], u64)> {
     // Asked once it must be complete, so that nothing else is counted.
     COUNTS.store(true, Ordering::Relaxed);
     done(&jobs, matching(), quickest[1] * 4 + Duration::from_secs(1)).await?;
-    jobs.stop().await;
+    jobs.stop_and_release_jobs().await;
     Ok((quickest, COUNTED.load(Ordering::Relaxed)))
 }
 
 /// How long it takes until work is complete, asking in these intervals.
-async fn done(jobs: &Jobs, work: JobWork, poll: Duration) -> Outcome<Duration> {
+async fn done(jobs: &JobQueue, work: JobWork, poll: Duration) -> Outcome<Duration> {
     let job = NewJob { owner: "bench".to_owned(), url: String::new(), work };
     let began = Instant::now();
     let id = jobs.enqueue(job, NOW_US).await??;
     loop {
         tokio::time::sleep(poll).await;
-        let job = jobs.job(&id, "bench").await?.ok_or("the job is gone")?;
+        let job = jobs.find_job(&id, "bench").await?.ok_or("the job is gone")?;
         match job.state {
             JobState::Completed => break,
             JobState::Failed => return Err("the job failed".into()),
@@ -221,12 +221,12 @@ async fn done(jobs: &Jobs, work: JobWork, poll: Duration) -> Outcome<Duration> {
     }
     let took = began.elapsed();
     COUNTS.store(false, Ordering::Relaxed);
-    jobs.end(&id, "bench", NOW_US).await?;
+    jobs.cancel_or_delete_job(&id, "bench", NOW_US).await?;
     Ok(took)
 }
 
 fn export() -> JobWork {
-    let types = vec![TypeExport {
+    let types = vec![ExportedType {
         resource_type: "Patient".to_owned(),
         within: Vec::new(),
         elements: Vec::new(),
@@ -259,11 +259,11 @@ fn matching() -> JobWork {
     let requester = RequestingOrganization { system: "s".to_owned(), value: "v".to_owned(), organization };
     let members = (0..MEMBERS).map(|n| member(n * 97)).collect();
     JobWork::Match(Box::new(MatchWork {
-        kind: MatchKind::Payer,
+        kind: MatchRequesterKind::Payer,
         requester,
         members,
         within: Vec::new(),
-        identifier: IdentifierRule::Optional,
+        identifier: MemberIdentifierRule::Optional,
     }))
 }
 

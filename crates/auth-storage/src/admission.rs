@@ -9,15 +9,15 @@ use std::future::poll_fn;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use oauth_core::ports::{JtiClaim, JtiClaimed, JtiOutcome, ReplayStore, StoreError};
+use oauth_core::ports::{JtiClaim, JtiClaimOutcome, JtiClaimResult, ReplayStore, StoreError};
 use serde_json::{Value, json};
-use sql_engines::{BEGIN_SQLITE, On, retried};
+use sql_engines::{BEGIN_WRITE_SQLITE, PerEngine, retry_on_contention};
 use sqlx::{Connection as _, PgConnection, Postgres, Sqlite, SqliteConnection};
-use task_set::TaskEnded;
+use task_set::UnexpectedTaskEnd;
 use tokio::sync::Mutex;
 
 use crate::batcher::{BatchHandler, Batcher, Kept};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::hex;
 use crate::fault;
 use crate::readers::Readers;
@@ -39,12 +39,12 @@ LEFT JOIN organization ON organization.id = asked.value ->> 1";
 /// A row of the statements: place in the batch, whether the claim holds, the two versions.
 type Row = (i64, bool, Option<i64>, Option<i64>);
 
-/// The task that admits token requests, and the way to it. One per process.
+/// The task that claims the `jti` of token requests, many in one statement, and the handle to it; one per process.
 ///
-/// [`Admissions::stop`] ends it after what waits was answered; dropped without that, it ends at
+/// [`JtiClaimTask::drain_and_stop`] ends it after what waits was answered; dropped without that, it ends at
 /// once and what waits fails.
 #[derive(Debug)]
-pub struct Admissions(Batcher<Claims>);
+pub struct JtiClaimTask(Batcher<Claims>);
 
 /// The reason why a request could not be admitted although the database may be well.
 #[derive(Debug, thiserror::Error)]
@@ -63,31 +63,35 @@ impl From<NotAdmitted> for StoreError {
     }
 }
 
-impl Admissions {
-    /// Starts admitting on the current runtime.
+impl JtiClaimTask {
+    /// Starts the task on the current runtime.
     #[must_use]
-    pub fn start(db: &Db) -> Self {
+    pub fn start(db: &AuthDatabase) -> Self {
         Self(Batcher::start(Claims(match (db.reader(), db.writer()) {
-            (On::Postgres(pool), _) | (_, On::Postgres(pool)) => On::Postgres(Kept::new(pool.clone())),
-            (On::Sqlite(readers), On::Sqlite(writer)) => On::Sqlite((readers.clone(), Kept::new(writer.clone()))),
+            (PerEngine::Postgres(pool), _) | (_, PerEngine::Postgres(pool)) => {
+                PerEngine::Postgres(Kept::new(pool.clone()))
+            }
+            (PerEngine::Sqlite(readers), PerEngine::Sqlite(writer)) => {
+                PerEngine::Sqlite((readers.clone(), Kept::new(writer.clone())))
+            }
         })))
     }
 
-    /// Returns when a task has ended that was to run until it was stopped.
-    pub async fn task_ended(&self) -> TaskEnded {
+    /// Returns when the task has ended although it was not stopped.
+    pub async fn wait_for_unexpected_end(&self) -> UnexpectedTaskEnd {
         poll_fn(|context| self.0.poll_ended(context)).await
     }
 
-    /// Answers what waits, admits nothing more, and returns when the task has ended. Once is
-    /// enough; again does nothing.
-    pub async fn stop(&self) {
+    /// Answers the waiting requests, accepts no more, and returns when the task has ended; further calls do nothing.
+    /// Once is enough; again does nothing.
+    pub async fn drain_and_stop(&self) {
         self.0.stop().await;
     }
 }
 
 #[async_trait]
-impl ReplayStore for Admissions {
-    async fn claim_jti(&self, admission: JtiClaim) -> Result<JtiClaimed, StoreError> {
+impl ReplayStore for JtiClaimTask {
+    async fn claim_jti(&self, admission: JtiClaim) -> Result<JtiClaimResult, StoreError> {
         let lives_s = admission.nonce.as_ref().map_or(0, |nonce| nonce.expires_s.saturating_sub(admission.now_s));
         if lives_s >= WINDOW_S {
             return Err(NotAdmitted::ExpiresTooLate(lives_s).into());
@@ -103,13 +107,13 @@ impl ReplayStore for Admissions {
 }
 
 /// Makes the claims of a batch; on SQLite those who claim nothing ask the connections that read.
-struct Claims(On<Kept<Postgres>, (Readers, Kept<Sqlite>)>);
+struct Claims(PerEngine<Kept<Postgres>, (Readers, Kept<Sqlite>)>);
 
 #[async_trait]
 impl BatchHandler for Claims {
     type Request = JtiClaim;
     /// Each window has a commit to itself, so what failed in one says nothing of the others.
-    type Answer = Result<Option<JtiClaimed>, Arc<sqlx::Error>>;
+    type Answer = Result<Option<JtiClaimResult>, Arc<sqlx::Error>>;
 
     const NAME: &'static str = "admit token requests";
     const BATCH_SIZE_MAX: usize = 512;
@@ -138,13 +142,13 @@ impl BatchHandler for Claims {
 
     fn idle(&mut self) {
         match &mut self.0 {
-            On::Postgres(kept) => kept.idle(),
-            On::Sqlite((_, kept)) => kept.idle(),
+            PerEngine::Postgres(kept) => kept.idle(),
+            PerEngine::Sqlite((_, kept)) => kept.idle(),
         }
     }
 
     fn may_linger(&self) -> bool {
-        matches!(&self.0, On::Postgres(kept) if kept.may_linger())
+        matches!(&self.0, PerEngine::Postgres(kept) if kept.may_linger())
     }
 }
 
@@ -153,12 +157,12 @@ impl Claims {
     async fn admit(&mut self, batch: &Batch) -> Result<Vec<Row>, sqlx::Error> {
         // Never contended: it lets one attempt after the other have the connection.
         let claims = Mutex::new(self);
-        retried(|| async {
+        retry_on_contention(|| async {
             let mut claims = claims.lock().await;
             let admitted = match &mut claims.0 {
-                On::Postgres(kept) => batch.admit_postgres(kept.connection().await?).await,
-                On::Sqlite((_, kept)) if batch.claims() => batch.admit_sqlite(kept.connection().await?).await,
-                On::Sqlite((readers, _)) => {
+                PerEngine::Postgres(kept) => batch.admit_postgres(kept.connection().await?).await,
+                PerEngine::Sqlite((_, kept)) if batch.claims() => batch.admit_sqlite(kept.connection().await?).await,
+                PerEngine::Sqlite((readers, _)) => {
                     sqlx::query_as(VERSIONS_SQLITE).bind(batch.ids_json()).fetch_all(&*readers).await
                 }
             };
@@ -241,7 +245,7 @@ impl Batch {
 
     /// The statement of Postgres as a transaction: SQLite has no insert inside a query.
     async fn admit_sqlite(&self, connection: &mut SqliteConnection) -> Result<Vec<Row>, sqlx::Error> {
-        let mut tx = connection.begin_with(BEGIN_SQLITE).await?;
+        let mut tx = connection.begin_with(BEGIN_WRITE_SQLITE).await?;
         let statements = self.window.statements();
         let own = self.claim(&mut tx, statements.claim, |_, _| true).await?;
         let end_s = self.window.end_s();
@@ -288,18 +292,18 @@ impl Batch {
     }
 
     /// Returns the answer to each request, in their order.
-    fn answers(&self, rows: &[Row]) -> Vec<Option<JtiClaimed>> {
+    fn answers(&self, rows: &[Row]) -> Vec<Option<JtiClaimResult>> {
         let mut answers = vec![None; self.asks_claim.len()];
         for (place, holds, client_version, organization_version) in rows {
             let place = usize::try_from(*place).unwrap_or(usize::MAX);
             let (Some(answer), Some(asks)) = (answers.get_mut(place), self.asks_claim.get(place)) else {
                 continue;
             };
-            *answer = Some(JtiClaimed {
+            *answer = Some(JtiClaimResult {
                 claim: match (asks, holds) {
-                    (false, _) => JtiOutcome::NotAsked,
-                    (true, true) => JtiOutcome::Fresh,
-                    (true, false) => JtiOutcome::Replayed,
+                    (false, _) => JtiClaimOutcome::NotAsked,
+                    (true, true) => JtiClaimOutcome::Fresh,
+                    (true, false) => JtiClaimOutcome::Replayed,
                 },
                 client_version: *client_version,
                 organization_version: *organization_version,

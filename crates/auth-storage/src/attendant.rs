@@ -14,7 +14,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::query::Query;
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, Postgres};
-use task_set::{TaskEnded, TaskSet};
+use task_set::{TaskSet, UnexpectedTaskEnd};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -92,7 +92,10 @@ impl Attendant {
         let (canceller, given_up) = mpsc::unbounded_channel();
         let (is_stalled, stalled) = watch::channel(false);
         let mut task = TaskSet::default();
-        task.spawn("attend to Postgres", attend(Session { options, times, connection: None }, given_up, is_stalled));
+        task.spawn_until_stopped(
+            "attend to Postgres",
+            attend(Session { options, times, connection: None }, given_up, is_stalled),
+        );
         Self { task: Mutex::new(task), canceller: Canceller(canceller), stalled }
     }
 
@@ -111,14 +114,14 @@ impl Attendant {
     }
 
     /// Ready when the task has ended although nothing stopped it.
-    pub(crate) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<TaskEnded> {
-        self.task.lock().unwrap_or_else(PoisonError::into_inner).poll_ended(context)
+    pub(crate) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<UnexpectedTaskEnd> {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner).poll_unexpected_end(context)
     }
 
     /// Ends the task.
     pub(crate) async fn end(&self) {
         let mut task = std::mem::take(&mut *self.task.lock().unwrap_or_else(PoisonError::into_inner));
-        task.shutdown().await;
+        task.abort_and_join_all().await;
     }
 }
 

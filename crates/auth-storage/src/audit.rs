@@ -20,12 +20,12 @@ use std::time::Duration;
 use fhir_resource::{ResourceId, ResourceType};
 use oauth_core::ports::{AuditRecord, AuditSink};
 use serde_json::Value;
-use sql_engines::retried;
-use task_set::{TaskEnded, TaskSet};
+use sql_engines::retry_on_contention;
+use task_set::{TaskSet, UnexpectedTaskEnd};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Interval;
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::engine::Tx;
 use crate::resources::{append, upsert};
 
@@ -42,12 +42,12 @@ const GATHER: Duration = Duration::from_millis(250);
 const ATTEMPTS: u32 = 10;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The task that writes audit records, and the way to it. One per process.
+/// The task that writes audit records, and the handle to it; one per process.
 ///
-/// [`AuditLog::stop`] ends it after what waits was written; dropped without that, it ends at once
+/// [`AuditLogWriter::drain_and_stop`] ends it after what waits was written; dropped without that, it ends at once
 /// and what waits is lost.
 #[derive(Debug)]
-pub struct AuditLog {
+pub struct AuditLogWriter {
     queue: mpsc::Sender<Entry>,
     refusals: Arc<Refusals>,
     losing: Arc<AtomicBool>,
@@ -60,44 +60,44 @@ struct Worker {
     tasks: TaskSet,
 }
 
-impl AuditLog {
-    /// Starts writing on the current runtime.
+impl AuditLogWriter {
+    /// Starts the task on the current runtime.
     #[must_use]
-    pub fn start(db: Db) -> Self {
+    pub fn start(db: AuthDatabase) -> Self {
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
         let (stop, stopped) = oneshot::channel();
         let (losing, refusals) = (Arc::new(AtomicBool::new(false)), Arc::new(Refusals::default()));
         let writer =
             Writer { db, waiting, refusals: Arc::clone(&refusals), stopped, losing: Arc::clone(&losing), ends: false };
         let mut tasks = TaskSet::default();
-        tasks.spawn("write audit events", writer.write_all());
+        tasks.spawn_until_stopped("write audit events", writer.write_all());
         Self { queue, refusals, losing, worker: Mutex::new(Some(Worker { stop, tasks })) }
     }
 
-    /// Returns when a task has ended that was to run until it was stopped.
-    pub async fn task_ended(&self) -> TaskEnded {
+    /// Returns when the task has ended although it was not stopped.
+    pub async fn wait_for_unexpected_end(&self) -> UnexpectedTaskEnd {
         poll_fn(|context| {
             let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
-            worker.as_mut().map_or(Poll::Pending, |worker| worker.tasks.poll_ended(context))
+            worker.as_mut().map_or(Poll::Pending, |worker| worker.tasks.poll_unexpected_end(context))
         })
         .await
     }
 
-    /// Writes what waits, takes nothing more, and returns when the task has ended. Once is enough;
-    /// again does nothing.
-    pub async fn stop(&self) {
+    /// Writes the waiting records, accepts no more, and returns when the task has ended; further calls do nothing. Once
+    /// is enough; again does nothing.
+    pub async fn drain_and_stop(&self) {
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Worker { stop, mut tasks }) = worker {
             // The task may have ended by itself; then there is nobody to tell.
             let _ = stop.send(());
-            tasks.join().await;
+            tasks.join_all().await;
         }
     }
 }
 
-impl AuditSink for AuditLog {
+impl AuditSink for AuditLogWriter {
     fn record(&self, record: AuditRecord) {
-        if record.is_anybodys() && !self.queue.is_closed() {
+        if record.is_refusal_anyone_can_cause() && !self.queue.is_closed() {
             return self.refusals.note(record);
         }
         if self.queue.try_send(Entry::once(record)).is_err() {
@@ -111,7 +111,11 @@ impl AuditSink for AuditLog {
 
 /// The event of a record, under an id that makes it one however often it is written, within a transaction: what is
 /// told with what was done cannot be lost.
-pub(crate) async fn tell(db: &Db, tx: &mut Tx, (id, record): (&ResourceId, AuditRecord)) -> Result<(), sqlx::Error> {
+pub(crate) async fn tell(
+    db: &AuthDatabase,
+    tx: &mut Tx,
+    (id, record): (&ResourceId, AuditRecord),
+) -> Result<(), sqlx::Error> {
     let kind: ResourceType = event::TYPE.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
     let at_us = record.at_us;
     let event = event::of(&Entry::once(record));
@@ -123,7 +127,7 @@ fn count_lost(records: usize) {
 }
 
 struct Writer {
-    db: Db,
+    db: AuthDatabase,
     waiting: mpsc::Receiver<Entry>,
     refusals: Arc<Refusals>,
     stopped: oneshot::Receiver<()>,
@@ -203,7 +207,7 @@ impl Writer {
             return;
         };
         for _ in 0..ATTEMPTS {
-            let written = retried(|| append(&self.db, kind, &events, now_us)).await;
+            let written = retry_on_contention(|| append(&self.db, kind, &events, now_us)).await;
             let Err(error) = written else {
                 return;
             };

@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use oauth_core::ports::StoreError;
 use sqlx::pool::PoolConnection;
 use sqlx::{Database, Pool};
-use task_set::{TaskEnded, TaskSet};
+use task_set::{TaskSet, UnexpectedTaskEnd};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 
@@ -85,7 +85,7 @@ impl<H: BatchHandler> Batcher<H> {
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
         let (stop, stopped) = oneshot::channel();
         let mut tasks = TaskSet::default();
-        tasks.spawn(H::NAME, answer_all(handler, waiting, stopped));
+        tasks.spawn_until_stopped(H::NAME, answer_all(handler, waiting, stopped));
         Self { queue, worker: Mutex::new(Some(Worker { stop, tasks })) }
     }
 
@@ -94,15 +94,15 @@ impl<H: BatchHandler> Batcher<H> {
     }
 
     /// Ready when the task has ended although nothing stopped it.
-    pub(crate) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<TaskEnded> {
-        self.worker().as_mut().map_or(Poll::Pending, |worker| worker.tasks.poll_ended(context))
+    pub(crate) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<UnexpectedTaskEnd> {
+        self.worker().as_mut().map_or(Poll::Pending, |worker| worker.tasks.poll_unexpected_end(context))
     }
 
     /// Ends the task; what waits fails.
     pub(crate) async fn end(&self) {
         let worker = self.worker().take();
         if let Some(Worker { mut tasks, .. }) = worker {
-            tasks.shutdown().await;
+            tasks.abort_and_join_all().await;
         }
     }
 
@@ -112,7 +112,7 @@ impl<H: BatchHandler> Batcher<H> {
         if let Some(Worker { stop, mut tasks }) = worker {
             // The task may have ended by itself; then nothing receives this.
             let _ = stop.send(());
-            tasks.join().await;
+            tasks.join_all().await;
         }
     }
 

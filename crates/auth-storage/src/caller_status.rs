@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use oauth_core::ports::{CallerStatus, CallerStatusQuery, OpaqueToken, TokenHash};
+use oauth_core::ports::{CallerStatus, CallerStatusQuery, OpaqueTokenRecord, SecretSha256};
 use serde_json::{Value, json};
-use sql_engines::{Dialect, On, run};
+use sql_engines::{PerEngine, SqlDialect, run};
 use sqlx::{PgPool, Postgres};
 
 use crate::batcher::{BatchHandler, Kept};
@@ -51,7 +51,7 @@ pub(crate) enum StatusRequest {
     /// That of the caller and token named here.
     Named { client_id: Option<String>, user_id: Option<String>, token_id: Option<String>, family_id: Option<String> },
     /// That of the opaque token with this hash and of its parties.
-    Opaque(TokenHash),
+    Opaque(SecretSha256),
 }
 
 impl StatusRequest {
@@ -79,30 +79,31 @@ impl StatusRequest {
 /// The answer: the opaque token, where one was asked for and is there, and how its caller stands.
 #[derive(Debug, Default)]
 pub(crate) struct StatusAnswer {
-    pub(crate) opaque: Option<OpaqueToken>,
+    pub(crate) opaque: Option<OpaqueTokenRecord>,
     pub(crate) standing: CallerStatus,
 }
 
 /// Reads statuses, on Postgres on a connection that is kept for it.
-pub(crate) struct CallerStatuses(On<Kept<Postgres>, Readers>);
+pub(crate) struct CallerStatuses(PerEngine<Kept<Postgres>, Readers>);
 
 impl CallerStatuses {
     pub(crate) const fn on_postgres(pool: PgPool) -> Self {
-        Self(On::Postgres(Kept::new(pool)))
+        Self(PerEngine::Postgres(Kept::new(pool)))
     }
 
     pub(crate) const fn on_sqlite(readers: Readers) -> Self {
-        Self(On::Sqlite(readers))
+        Self(PerEngine::Sqlite(readers))
     }
 
     async fn read(&mut self, asked: &[StatusRequest]) -> Result<Vec<StatusAnswer>, sqlx::Error> {
         let elements = asked.iter().enumerate().map(|(place, request)| request.element(place));
         let parameter = Value::Array(elements.collect()).to_string();
         let (connection, dialect) = match &mut self.0 {
-            On::Postgres(kept) => (On::Postgres(kept.connection().await?), Dialect::Postgres),
-            On::Sqlite(readers) => (On::Sqlite(&*readers), Dialect::Sqlite),
+            PerEngine::Postgres(kept) => (PerEngine::Postgres(kept.connection().await?), SqlDialect::Postgres),
+            PerEngine::Sqlite(readers) => (PerEngine::Sqlite(&*readers), SqlDialect::Sqlite),
         };
-        let rows: Vec<Row> = run!(connection, fetch_all: sqlx::query_as(STATUS.on(dialect)).bind(parameter))?;
+        let rows: Vec<Row> =
+            run!(connection, fetch_all: sqlx::query_as(STATUS.text_for_dialect(dialect)).bind(parameter))?;
         let mut statuses: Vec<Option<StatusAnswer>> = asked.iter().map(|_| None).collect();
         for row in rows {
             let place = usize::try_from(row.0).unwrap_or(usize::MAX);
@@ -120,7 +121,7 @@ fn status_of(row: Row, request: &StatusRequest) -> Result<StatusAnswer, sqlx::Er
     let opaque = match (request, token_id, client_id, claims, expires_s) {
         (StatusRequest::Opaque(hash), Some(token_id), Some(client_id), Some(claims), Some(expires_s)) => {
             let claims = serde_json::from_str(&claims).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-            Some(OpaqueToken { hash: *hash, token_id, client_id, claims, expires_s })
+            Some(OpaqueTokenRecord { hash: *hash, token_id, client_id, claims, expires_s })
         }
         _ => None,
     };
@@ -149,12 +150,12 @@ impl BatchHandler for CallerStatuses {
     }
 
     fn idle(&mut self) {
-        if let On::Postgres(kept) = &mut self.0 {
+        if let PerEngine::Postgres(kept) = &mut self.0 {
             kept.idle();
         }
     }
 
     fn may_linger(&self) -> bool {
-        matches!(&self.0, On::Postgres(kept) if kept.may_linger())
+        matches!(&self.0, PerEngine::Postgres(kept) if kept.may_linger())
     }
 }

@@ -7,20 +7,23 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use migrations::{SqlError, SqlPosition};
-use oauth_core::ports::IssuedCode;
-use sql_engines::{ACQUIRE_TIMEOUT, DataDir, Dialect, On, OpenError, Transaction, WriteProbe, postgres_options, run};
+use migrations::{SqlPosition, UserSqlError};
+use oauth_core::ports::AuthorizationCodeRecord;
+use sql_engines::{
+    CONNECTION_ACQUIRE_TIMEOUT, DatabaseOpenError, EngineTransaction, PerEngine, SqlDialect, SqliteDataDir, WriteProbe,
+    await_postgres_connect_options, run,
+};
 use sqlx::Connection as _;
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqlitePool, SqlitePoolOptions};
-use task_set::TaskEnded;
+use task_set::UnexpectedTaskEnd;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use crate::batcher::Batcher;
 use crate::caller_status::CallerStatuses;
 use crate::engine::{Interrupt, Tx};
-use crate::fault::StartLockError;
+use crate::fault::StartupLockError;
 use crate::group_commit::GroupCommit;
 use crate::insert_batch::Inserts;
 use crate::members::Visits;
@@ -60,20 +63,21 @@ const START_LOCK_POLL: Duration = Duration::from_millis(25);
 const PREPARED_STATEMENTS: usize = 512;
 
 /// The failure of a command that needs a database where there is none.
-const ABSENT: OpenError = OpenError::Absent { server: "auth-server" };
+const ABSENT: DatabaseOpenError = DatabaseOpenError::Absent { server: "auth-server" };
 
 /// Returns the files of the server in a data directory.
-fn files(data_dir: &Path) -> DataDir {
-    DataDir::new(data_dir, "auth")
+fn files(data_dir: &Path) -> SqliteDataDir {
+    SqliteDataDir::new(data_dir, "auth")
 }
 
-/// The authorization database. Cloning it is cheap and gives another handle on the same one.
+/// The authorization database; a clone is another handle to it. Cloning it is cheap and gives another handle on the
+/// same one.
 #[derive(Debug, Clone)]
-pub struct Db(Arc<Inner>);
+pub struct AuthDatabase(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    pools: On<PgPools, SqlitePools>,
+    pools: PerEngine<PgPools, SqlitePools>,
     shared: SharedWork,
     /// The tables that are known to exist, by resource type.
     tables: RwLock<HashMap<String, Table>>,
@@ -99,26 +103,27 @@ struct SqlitePools {
     readers: Readers,
     searchers: Readers,
     shared: Arc<GroupCommit>,
-    files: DataDir,
+    files: SqliteDataDir,
 }
 
-impl Db {
+impl AuthDatabase {
     /// Connections to Postgres that suit a node with a few cores.
-    pub const DEFAULT_CONNECTIONS: u32 = 16;
+    pub const DEFAULT_POSTGRES_CONNECTIONS: u32 = 16;
 
-    /// The time a search may run.
-    pub const DEFAULT_SEARCH_TIME: Duration = Duration::from_secs(5);
+    /// The default time limit of one search.
+    pub const DEFAULT_SEARCH_TIME_LIMIT: Duration = Duration::from_secs(5);
 
-    /// Opens the database, whose searches may run for [`Db::DEFAULT_SEARCH_TIME`]; see [`Db::open_limited`].
+    /// Opens the database and updates its schema, with [`AuthDatabase::DEFAULT_SEARCH_TIME_LIMIT`] as the time limit of
+    /// searches.
     ///
     /// # Errors
-    /// See [`OpenError`]. Nothing is left open then.
-    pub async fn open(url: Option<&str>, data_dir: &Path, connections: u32) -> Result<Self, OpenError> {
-        Self::open_limited(url, data_dir, (connections, Self::DEFAULT_SEARCH_TIME)).await
+    /// See [`DatabaseOpenError`]. Nothing is left open then.
+    pub async fn open(url: Option<&str>, data_dir: &Path, connections: u32) -> Result<Self, DatabaseOpenError> {
+        Self::open_with_search_limit(url, data_dir, (connections, Self::DEFAULT_SEARCH_TIME_LIMIT)).await
     }
 
-    /// Opens the database and brings its schema up to date, under a lock, so that any number of
-    /// nodes may do it at once.
+    /// Opens the database with a time limit for searches, and updates its schema under a lock, so that several nodes
+    /// may start at once.
     ///
     /// With a `postgres://` URL, at most `connections` connections to that database, of which a quarter and at least one
     /// run searches and nothing else; without one,
@@ -126,12 +131,12 @@ impl Db {
     /// when it does not exist. A statement of a search ends after `search_time`.
     ///
     /// # Errors
-    /// See [`OpenError`]. Nothing is left open then.
-    pub async fn open_limited(
+    /// See [`DatabaseOpenError`]. Nothing is left open then.
+    pub async fn open_with_search_limit(
         url: Option<&str>,
         data_dir: &Path,
         (connections, search_time): (u32, Duration),
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, DatabaseOpenError> {
         let db = if let Some(url) = url {
             Self::connect(url, (connections, search_time)).await?
         } else {
@@ -140,30 +145,34 @@ impl Db {
         db.prepared().await
     }
 
-    /// Opens a database that [`Db::open`] made before, for commands that have nothing to do in an empty one.
+    /// Opens a database that already exists, for commands that need one with data.
     ///
     /// # Errors
-    /// See [`OpenError`]; [`OpenError::Absent`] when there is none. Nothing is created then.
-    pub async fn open_existing(url: Option<&str>, data_dir: &Path, connections: u32) -> Result<Self, OpenError> {
+    /// See [`DatabaseOpenError`]; [`DatabaseOpenError::Absent`] when there is none. Nothing is created then.
+    pub async fn open_existing(
+        url: Option<&str>,
+        data_dir: &Path,
+        connections: u32,
+    ) -> Result<Self, DatabaseOpenError> {
         let db = if let Some(url) = url {
-            Self::connect(url, (connections, Self::DEFAULT_SEARCH_TIME)).await?
+            Self::connect(url, (connections, Self::DEFAULT_SEARCH_TIME_LIMIT)).await?
         } else {
             if !files(data_dir).has_database() {
                 return Err(ABSENT);
             }
-            Self::open_file(data_dir, Self::DEFAULT_SEARCH_TIME).await?
+            Self::open_file(data_dir, Self::DEFAULT_SEARCH_TIME_LIMIT).await?
         };
         match schema::is_there(&db).await {
             Ok(true) => db.prepared().await,
             absent => {
                 db.close().await;
-                Err(absent.map_or_else(OpenError::Connect, |_| ABSENT))
+                Err(absent.map_or_else(DatabaseOpenError::Connect, |_| ABSENT))
             }
         }
     }
 
     /// The database with its schema up to date.
-    async fn prepared(self) -> Result<Self, OpenError> {
+    async fn prepared(self) -> Result<Self, DatabaseOpenError> {
         let db = self;
         if let Err(error) = schema::apply(&db).await {
             db.close().await;
@@ -172,16 +181,16 @@ impl Db {
         Ok(db)
     }
 
-    async fn connect(url: &str, (connections, search_time): (u32, Duration)) -> Result<Self, OpenError> {
-        let options = postgres_options(url).await?.statement_cache_capacity(PREPARED_STATEMENTS);
-        let pools = connect(options, (connections, search_time)).await.map_err(OpenError::Connect)?;
-        Ok(Self::new(On::Postgres(pools), search_time))
+    async fn connect(url: &str, (connections, search_time): (u32, Duration)) -> Result<Self, DatabaseOpenError> {
+        let options = await_postgres_connect_options(url).await?.statement_cache_capacity(PREPARED_STATEMENTS);
+        let pools = connect(options, (connections, search_time)).await.map_err(DatabaseOpenError::Connect)?;
+        Ok(Self::new(PerEngine::Postgres(pools), search_time))
     }
 
-    async fn open_file(data_dir: &Path, search_time: Duration) -> Result<Self, OpenError> {
+    async fn open_file(data_dir: &Path, search_time: Duration) -> Result<Self, DatabaseOpenError> {
         let files = files(data_dir);
-        let _locked = files.create().await?;
-        let options = files.options().statement_cache_capacity(PREPARED_STATEMENTS);
+        let _locked = files.create_and_lock().await?;
+        let options = files.connect_options().statement_cache_capacity(PREPARED_STATEMENTS);
         let watch = Stopwatch::new();
         // A transaction that outgrows the memory for pages writes them before its end and reads them again.
         let writer = options
@@ -189,93 +198,96 @@ impl Db {
             .pragma("cache_size", WRITER_CACHE)
             .pragma("temp_store", "MEMORY")
             .pragma("wal_autocheckpoint", LOG_PAGES);
-        let writer = writer_options(&watch).connect_with(writer).await.map_err(OpenError::Connect)?;
+        let writer = writer_options(&watch).connect_with(writer).await.map_err(DatabaseOpenError::Connect)?;
         let reading = options.pragma("query_only", "ON");
-        let readers = Readers::open(reading.clone(), SQLITE_READERS, ACQUIRE_TIMEOUT).await;
-        let readers = readers.map_err(OpenError::Connect)?;
+        let readers = Readers::open(reading.clone(), SQLITE_READERS, CONNECTION_ACQUIRE_TIMEOUT).await;
+        let readers = readers.map_err(DatabaseOpenError::Connect)?;
         let searchers = Readers::limited(reading, SQLITE_SEARCHERS, search_time);
         let shared = Arc::new(GroupCommit::start(writer.clone()));
         let pools = SqlitePools { writer, watch, readers, searchers, shared, files };
-        Ok(Self::new(On::Sqlite(pools), search_time))
+        Ok(Self::new(PerEngine::Sqlite(pools), search_time))
     }
 
-    fn new(pools: On<PgPools, SqlitePools>, search_time: Duration) -> Self {
+    fn new(pools: PerEngine<PgPools, SqlitePools>, search_time: Duration) -> Self {
         let shared = match &pools {
-            On::Postgres(pools) => SharedWork::start(On::Postgres(pools.all.clone())),
-            On::Sqlite(pools) => SharedWork::start(On::Sqlite((pools.readers.clone(), Arc::clone(&pools.shared)))),
+            PerEngine::Postgres(pools) => SharedWork::start(PerEngine::Postgres(pools.all.clone())),
+            PerEngine::Sqlite(pools) => {
+                SharedWork::start(PerEngine::Sqlite((pools.readers.clone(), Arc::clone(&pools.shared))))
+            }
         };
         let (tables, index, strewn_rows) = (RwLock::default(), RwLock::default(), AtomicBool::new(false));
         let conditions = Semaphore::new(match &pools {
             // Half of the connections stay free for what does not search.
-            On::Postgres(pools) => usize::try_from(pools.all.options().get_max_connections() / 2).unwrap_or(1).max(1),
-            On::Sqlite(_) => SQLITE_CONDITIONS,
+            PerEngine::Postgres(pools) => {
+                usize::try_from(pools.all.options().get_max_connections() / 2).unwrap_or(1).max(1)
+            }
+            PerEngine::Sqlite(_) => SQLITE_CONDITIONS,
         });
         let probe = WriteProbe::default();
         let few = AtomicI64::new(FEW);
         Self(Arc::new(Inner { pools, shared, tables, search_time, few, conditions, index, strewn_rows, probe }))
     }
 
-    /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
+    /// Returns the name of the engine for logs and messages: `Postgres` or `SQLite`.
     #[must_use]
     pub fn engine_name(&self) -> &'static str {
         self.dialect().engine_name()
     }
 
-    /// Whether the database answers.
+    /// Returns an error unless the database answers a query.
     ///
     /// # Errors
     /// When it does not, after ten seconds at most.
     pub async fn ping(&self) -> Result<(), sqlx::Error> {
-        let (_one,): (i64,) = run!(self.reader(), fetch_one: sqlx::query_as(WriteProbe::READ))?;
+        let (_one,): (i64,) = run!(self.reader(), fetch_one: sqlx::query_as(WriteProbe::READ_STATEMENT))?;
         Ok(())
     }
 
-    /// Whether the database takes writes: writes one row and commits it.
+    /// Returns an error unless the database accepts a write, by committing one row.
     ///
     /// A SQLite database whose writer is busy with a longer transaction takes writes, so while that lasts, for half a
     /// minute at most, it is enough that the database answers.
     ///
     /// # Errors
     /// When it does not, after a second at most.
-    pub async fn probe(&self) -> Result<(), sqlx::Error> {
-        let write = async { run!(self.writer(), execute: sqlx::query(WriteProbe::WRITE)) };
-        self.0.probe.run(self.dialect(), write, self.ping()).await
+    pub async fn check_writable(&self) -> Result<(), sqlx::Error> {
+        let write = async { run!(self.writer(), execute: sqlx::query(WriteProbe::WRITE_STATEMENT)) };
+        self.0.probe.check_writable(self.dialect(), write, self.ping()).await
     }
 
-    /// Returns when the database has not answered for some seconds; at once while that lasts: what waits for it should
-    /// be refused. Never on SQLite, whose waits end by themselves.
-    pub async fn stalled(&self) {
+    /// Returns once the database has not answered for some seconds, at once while that lasts, and never on SQLite.
+    /// Never on SQLite, whose waits end by themselves.
+    pub async fn wait_until_stalled(&self) {
         match &self.0.pools {
-            On::Postgres(pools) => pools.attendant.stalled().await,
-            On::Sqlite(_) => std::future::pending().await,
+            PerEngine::Postgres(pools) => pools.attendant.stalled().await,
+            PerEngine::Sqlite(_) => std::future::pending().await,
         }
     }
 
-    /// Returns when a task of the database has ended that was to run until [`Db::close`]: without it, what it answers
-    /// for many fails.
-    pub async fn task_ended(&self) -> TaskEnded {
+    /// Returns when a background task of the database has ended although the database was not closed.
+    pub async fn wait_for_unexpected_task_end(&self) -> UnexpectedTaskEnd {
         poll_fn(|context| {
             let Inner { pools, shared, .. } = &*self.0;
             let of_pools = match pools {
-                On::Postgres(pools) => pools.attendant.poll_ended(context),
-                On::Sqlite(pools) => pools.shared.poll_ended(context),
+                PerEngine::Postgres(pools) => pools.attendant.poll_ended(context),
+                PerEngine::Sqlite(pools) => pools.shared.poll_ended(context),
             };
             if of_pools.is_ready() { of_pools } else { shared.poll_ended(context) }
         })
         .await
     }
 
-    /// Runs `work` while no other node runs its own, on any machine of a Postgres deployment or
-    /// in any process that shares the data directory; the others wait.
+    /// Runs `work` under the startup lock, which only one node of the deployment or one process on the data directory
+    /// holds at a time.
     ///
     /// The lock belongs to a connection (on SQLite: to an open file), so a node that dies gives
     /// it back. `work` may use the database as it likes; it must not take the lock again.
     ///
     /// # Errors
     /// When the lock cannot be taken; `work` has not run then.
-    pub async fn with_start_lock<T>(&self, work: impl Future<Output = T>) -> Result<T, StartLockError> {
+    pub async fn with_startup_lock<T>(&self, work: impl Future<Output = T>) -> Result<T, StartupLockError> {
         match &self.0.pools {
-            On::Postgres(PgPools { all: pool, .. }) => {
+            PerEngine::Postgres(PgPools { all: pool, .. }) => {
                 // Detached, so that dropping it closes the session and with it the lock, even
                 // when `work` is cancelled half way.
                 let mut session = pool.acquire().await?.detach();
@@ -288,15 +300,14 @@ impl Db {
                 session.close().await?;
                 Ok(done)
             }
-            On::Sqlite(pools) => {
-                let _locked = pools.files.lock().await?;
+            PerEngine::Sqlite(pools) => {
+                let _locked = pools.files.wait_for_lock().await?;
                 Ok(work.await)
             }
         }
     }
 
-    /// Runs SQL a user wrote, several statements at once if need be, in one transaction and in
-    /// the dialect of the engine in use.
+    /// Runs SQL that a user wrote, one or more statements, in one transaction and in the dialect of the engine.
     ///
     /// It has a session of its own that ends with it: nothing it sets, and no transaction it ends
     /// or leaves open, reaches anybody else.
@@ -304,11 +315,13 @@ impl Db {
     /// # Errors
     /// The outer error means the engine failed, the inner one that it refused the SQL; nothing of
     /// it was kept in either case, unless the SQL itself ended the transaction.
-    pub async fn run_sql(&self, sql: &str) -> Result<Result<(), SqlError>, sqlx::Error> {
+    pub async fn run_user_sql(&self, sql: &str) -> Result<Result<(), UserSqlError>, sqlx::Error> {
         let session = self.session().await?;
         let mut tx = session.begin().await?;
         let ran = match script::run(tx.on(), sql).await {
-            Ok(()) => tx.commit().await.map_err(|error| script::fault(error, self.engine_name(), SqlPosition::WHOLE)),
+            Ok(()) => {
+                tx.commit().await.map_err(|error| script::fault(error, self.engine_name(), SqlPosition::WHOLE_TEXT))
+            }
             Err(fault) => tx.roll_back().await.map_err(ScriptFault::Failed).and(Err(fault)),
         };
         session.close().await;
@@ -320,15 +333,15 @@ impl Db {
         }
     }
 
-    /// Closes every connection, after what runs on it is done.
+    /// Closes every connection after its current statement.
     pub async fn close(&self) {
         match &self.0.pools {
-            On::Postgres(pools) => {
+            PerEngine::Postgres(pools) => {
                 pools.searchers.close().await;
                 pools.attendant.end().await;
                 pools.all.close().await;
             }
-            On::Sqlite(pools) => {
+            PerEngine::Sqlite(pools) => {
                 pools.searchers.close().await;
                 pools.readers.close().await;
                 pools.writer.close().await;
@@ -338,24 +351,24 @@ impl Db {
         self.0.shared.end().await;
     }
 
-    pub(crate) fn dialect(&self) -> Dialect {
+    pub(crate) fn dialect(&self) -> SqlDialect {
         self.0.pools.dialect()
     }
 
     /// Returns where a single statement that only reads runs, all it finds at once.
-    pub(crate) fn reader(&self) -> On<&PgPool, &Readers> {
+    pub(crate) fn reader(&self) -> PerEngine<&PgPool, &Readers> {
         match &self.0.pools {
-            On::Postgres(pools) => On::Postgres(&pools.all),
-            On::Sqlite(pools) => On::Sqlite(&pools.readers),
+            PerEngine::Postgres(pools) => PerEngine::Postgres(&pools.all),
+            PerEngine::Sqlite(pools) => PerEngine::Sqlite(&pools.readers),
         }
     }
 
     /// Returns where a statement of a search runs, all it finds at once: on connections of searches, and not for longer
     /// than a search may.
-    pub(crate) fn searcher(&self) -> On<&PgSearchers, &Readers> {
+    pub(crate) fn searcher(&self) -> PerEngine<&PgSearchers, &Readers> {
         match &self.0.pools {
-            On::Postgres(pools) => On::Postgres(&pools.searchers),
-            On::Sqlite(pools) => On::Sqlite(&pools.searchers),
+            PerEngine::Postgres(pools) => PerEngine::Postgres(&pools.searchers),
+            PerEngine::Sqlite(pools) => PerEngine::Sqlite(&pools.searchers),
         }
     }
 
@@ -364,10 +377,9 @@ impl Db {
         self.0.few.load(Ordering::Relaxed)
     }
 
-    /// Sets how few resources a search looks at one by one, so that a test with few of them sees what a search of many
-    /// does.
+    /// Sets the number of matching resources up to which a search reads and sorts all of them; for tests.
     #[doc(hidden)]
-    pub fn set_few(&self, few: i64) {
+    pub fn set_small_result_threshold(&self, few: i64) {
         self.0.few.store(few, Ordering::Relaxed);
     }
 
@@ -379,23 +391,23 @@ impl Db {
     /// Returns the turn of a transaction that searches before it writes, until it is dropped. It holds what others wait
     /// for, so only a few do at the same time.
     pub(crate) async fn condition_turn(&self) -> Result<SemaphorePermit<'_>, sqlx::Error> {
-        let turn = timeout(ACQUIRE_TIMEOUT, self.0.conditions.acquire());
+        let turn = timeout(CONNECTION_ACQUIRE_TIMEOUT, self.0.conditions.acquire());
         turn.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)
     }
 
     /// Returns where a single statement that writes runs, a transaction by itself.
-    pub(crate) fn writer(&self) -> On<&PgPool, &SqlitePool> {
+    pub(crate) fn writer(&self) -> PerEngine<&PgPool, &SqlitePool> {
         match &self.0.pools {
-            On::Postgres(pools) => On::Postgres(&pools.all),
-            On::Sqlite(pools) => On::Sqlite(&pools.writer),
+            PerEngine::Postgres(pools) => PerEngine::Postgres(&pools.all),
+            PerEngine::Sqlite(pools) => PerEngine::Sqlite(&pools.writer),
         }
     }
 
     /// Returns where one statement may insert inside a query, and where transactions share a commit.
-    pub(crate) fn fastest(&self) -> On<&PgPool, &GroupCommit> {
+    pub(crate) fn fastest(&self) -> PerEngine<&PgPool, &GroupCommit> {
         match &self.0.pools {
-            On::Postgres(pools) => On::Postgres(&pools.all),
-            On::Sqlite(pools) => On::Sqlite(pools.shared.as_ref()),
+            PerEngine::Postgres(pools) => PerEngine::Postgres(&pools.all),
+            PerEngine::Sqlite(pools) => PerEngine::Sqlite(pools.shared.as_ref()),
         }
     }
 
@@ -410,7 +422,7 @@ impl Db {
     }
 
     /// Returns where codes under grants that are there are stored, many at once.
-    pub(crate) fn codes(&self) -> &Batcher<Inserts<IssuedCode>> {
+    pub(crate) fn codes(&self) -> &Batcher<Inserts<AuthorizationCodeRecord>> {
         &self.0.shared.codes
     }
 
@@ -426,7 +438,7 @@ impl Db {
 
     /// Gives back the memory for pages of the connection that writes a SQLite database.
     pub(crate) async fn release_pages(&self) -> Result<(), sqlx::Error> {
-        if let On::Sqlite(pools) = &self.0.pools {
+        if let PerEngine::Sqlite(pools) = &self.0.pools {
             sqlx::query(RELEASE_PAGES).execute(&pools.writer).await?;
         }
         Ok(())
@@ -435,8 +447,8 @@ impl Db {
     /// Begins a transaction that may write. Each statement sees what was committed before it.
     pub(crate) async fn begin(&self) -> Result<Tx, sqlx::Error> {
         let interrupt = match &self.0.pools {
-            On::Postgres(pools) => Interrupt::Postgres(pools.attendant.canceller()),
-            On::Sqlite(pools) => Interrupt::Sqlite(pools.watch.clone()),
+            PerEngine::Postgres(pools) => Interrupt::Postgres(pools.attendant.canceller()),
+            PerEngine::Sqlite(pools) => Interrupt::Sqlite(pools.watch.clone()),
         };
         begin(self.writer(), Some(interrupt)).await
     }
@@ -444,15 +456,15 @@ impl Db {
     /// Opens a session beside the pools, for SQL that may leave traces in it.
     pub(crate) async fn session(&self) -> Result<Session, sqlx::Error> {
         Ok(Session(match &self.0.pools {
-            On::Postgres(pools) => {
+            PerEngine::Postgres(pools) => {
                 // A migration may take hours; limits that suit requests are not for it.
                 let limits = [("statement_timeout", "0"), ("idle_in_transaction_session_timeout", "0")];
                 let options = pools.all.connect_options().as_ref().clone().options(limits);
-                On::Postgres(PgPoolOptions::new().max_connections(1).connect_with(options).await?)
+                PerEngine::Postgres(PgPoolOptions::new().max_connections(1).connect_with(options).await?)
             }
-            On::Sqlite(pools) => {
+            PerEngine::Sqlite(pools) => {
                 let options = pools.writer.connect_options().as_ref().clone();
-                On::Sqlite(SqlitePoolOptions::new().max_connections(1).connect_with(options).await?)
+                PerEngine::Sqlite(SqlitePoolOptions::new().max_connections(1).connect_with(options).await?)
             }
         }))
     }
@@ -511,14 +523,14 @@ impl Db {
 }
 
 /// A connection of its own, closed after use.
-pub(crate) struct Session(On<PgPool, SqlitePool>);
+pub(crate) struct Session(PerEngine<PgPool, SqlitePool>);
 
 impl Session {
     /// Returns where statements run outside of any transaction, all on the one connection.
-    pub(crate) fn pool(&self) -> On<&PgPool, &SqlitePool> {
+    pub(crate) fn pool(&self) -> PerEngine<&PgPool, &SqlitePool> {
         match &self.0 {
-            On::Postgres(pool) => On::Postgres(pool),
-            On::Sqlite(pool) => On::Sqlite(pool),
+            PerEngine::Postgres(pool) => PerEngine::Postgres(pool),
+            PerEngine::Sqlite(pool) => PerEngine::Sqlite(pool),
         }
     }
 
@@ -528,13 +540,16 @@ impl Session {
 
     pub(crate) async fn close(&self) {
         match &self.0 {
-            On::Postgres(pool) => pool.close().await,
-            On::Sqlite(pool) => pool.close().await,
+            PerEngine::Postgres(pool) => pool.close().await,
+            PerEngine::Sqlite(pool) => pool.close().await,
         }
     }
 }
 
 /// Begins a transaction that may write on a connection of this pool.
-pub(crate) async fn begin(pool: On<&PgPool, &SqlitePool>, interrupt: Option<Interrupt>) -> Result<Tx, sqlx::Error> {
-    Ok(Tx::new(Transaction::begin(pool).await?, interrupt))
+pub(crate) async fn begin(
+    pool: PerEngine<&PgPool, &SqlitePool>,
+    interrupt: Option<Interrupt>,
+) -> Result<Tx, sqlx::Error> {
+    Ok(Tx::new(EngineTransaction::begin(pool).await?, interrupt))
 }

@@ -1,20 +1,20 @@
 //! Where the two engines differ in the SQL of this crate: fragments, as [`sql_engines`] replaces them in statements.
 
 pub(crate) use hex::encode as hex;
-use sql_engines::{Fragment, Fragments};
+use sql_engines::{SqlFragment, SqlFragments};
 
 /// A statement of this crate.
-pub(crate) type Sql = sql_engines::Sql<AuthFragments>;
+pub(crate) type Sql = sql_engines::SqlTemplate<AuthFragments>;
 
 /// The fragments of this crate.
 #[derive(Debug)]
 pub(crate) struct AuthFragments;
 
-impl Fragments for AuthFragments {
-    const OWN: &'static [Fragment] = FRAGMENTS;
+impl SqlFragments for AuthFragments {
+    const CRATE_FRAGMENTS: &'static [SqlFragment] = FRAGMENTS;
 }
 
-const FRAGMENTS: &[Fragment] = &[
+const FRAGMENTS: &[SqlFragment] = &[
     // A column of unix microseconds, and a parameter of them, as users' SQL sees time.
     ("us", "(extract(epoch FROM @) * 1000000)::BIGINT", "@"),
     ("from_us", "(TIMESTAMPTZ 'epoch' + @ * INTERVAL '1 microsecond')", "@"),

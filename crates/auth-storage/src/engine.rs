@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sql_engines::{Connection, Dialect, On, Transaction};
+use sql_engines::{EngineConnection, EngineTransaction, PerEngine, SqlDialect};
 use sqlx::AssertSqlSafe;
 
 use crate::attendant::{Canceller, GivenUp, TRANSACTION};
@@ -79,7 +79,7 @@ pub(crate) enum Interrupt {
 
 /// A transaction that may write. Dropped without [`Tx::commit`], it is rolled back.
 pub(crate) struct Tx {
-    on: Transaction,
+    on: EngineTransaction,
     /// Without it, the time of a statement of SQLite is not limited, and one of Postgres is not cancelled.
     interrupt: Option<Interrupt>,
 }
@@ -107,7 +107,7 @@ impl Drop for TimeLimit {
 }
 
 impl Tx {
-    pub(crate) const fn new(on: Transaction, interrupt: Option<Interrupt>) -> Self {
+    pub(crate) const fn new(on: EngineTransaction, interrupt: Option<Interrupt>) -> Self {
         Self { on, interrupt }
     }
 
@@ -115,7 +115,7 @@ impl Tx {
     /// transaction.
     pub(crate) async fn limit(&mut self, time: Duration) -> Result<TimeLimit, sqlx::Error> {
         Ok(TimeLimit(match (&mut self.on, &self.interrupt) {
-            (On::Postgres(tx), interrupt) => {
+            (PerEngine::Postgres(tx), interrupt) => {
                 let limit = format!("SELECT set_config('statement_timeout', $1, TRUE), {TRANSACTION}");
                 // 0 would be no limit.
                 let time_ms = time.as_millis().max(1).to_string();
@@ -128,11 +128,11 @@ impl Tx {
                     _ => None,
                 }
             }
-            (On::Sqlite(_), Some(Interrupt::Sqlite(watch))) => {
+            (PerEngine::Sqlite(_), Some(Interrupt::Sqlite(watch))) => {
                 watch.allow(time);
                 Some(Limited::Sqlite(watch.clone()))
             }
-            (On::Sqlite(_), _) => None,
+            (PerEngine::Sqlite(_), _) => None,
         }))
     }
 
@@ -147,17 +147,17 @@ impl Tx {
         }
         // After a failure the transaction takes nothing but its end.
         let found = outcome?;
-        if let On::Postgres(tx) = &mut self.on {
+        if let PerEngine::Postgres(tx) = &mut self.on {
             sqlx::raw_sql("SET LOCAL statement_timeout = DEFAULT").execute(&mut **tx).await?;
         }
         Ok(found)
     }
 
-    pub(crate) fn dialect(&self) -> Dialect {
+    pub(crate) fn dialect(&self) -> SqlDialect {
         self.on.dialect()
     }
 
-    pub(crate) fn on(&mut self) -> Connection<'_> {
+    pub(crate) fn on(&mut self) -> EngineConnection<'_> {
         self.on.connection()
     }
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use migrations::{SqlError, SqlPosition};
-use oauth_core::ports::Transient;
-use sql_engines::{is_contention, is_cut_short, is_outage, is_unreadable};
+use migrations::{SqlPosition, UserSqlError};
+use oauth_core::ports::TransientStoreCause;
+use sql_engines::{is_contention, is_decode_error, is_outage, is_statement_interrupted};
 
-/// The start lock could not be taken or given back.
+/// The reason why the startup lock could not be acquired or released.
 #[derive(Debug, thiserror::Error)]
-pub enum StartLockError {
+pub enum StartupLockError {
     /// The lock file cannot be used.
     #[error("start lock: {0}")]
     File(#[from] std::io::Error),
@@ -25,13 +25,13 @@ pub(crate) fn is_strewn_row(error: &sqlx::Error) -> bool {
 
 /// Returns what the engine has against the SQL it was told to run, unless it failed by itself; `place` says where that
 /// is.
-pub(crate) fn refusal(error: &sqlx::Error, engine: &'static str, place: SqlPosition) -> Option<SqlError> {
+pub(crate) fn refusal(error: &sqlx::Error, engine: &'static str, place: SqlPosition) -> Option<UserSqlError> {
     let refused = error.as_database_error()?;
     let code = refused.code();
     if is_contention(error) || code.as_deref().is_some_and(is_failure) {
         return None;
     }
-    Some(SqlError { engine, code: code.map(Into::into), message: refused.message().to_owned(), place })
+    Some(UserSqlError { engine, code: code.map(Into::into), message: refused.message().to_owned(), place })
 }
 
 /// Returns whether a code says that the engine failed, whatever it was told: on Postgres the classes of lost
@@ -52,17 +52,17 @@ pub(crate) fn oauth(error: sqlx::Error) -> oauth_core::ports::StoreError {
 
 /// Returns whether one request of a batch may be at fault, and the others well without it.
 pub(crate) fn is_of_one(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some() || is_unreadable(error)
+    error.as_database_error().is_some() || is_decode_error(error)
 }
 
 /// Returns the failure of a batch as each of its requests is told it.
 pub(crate) fn shared(error: &Arc<sqlx::Error>) -> oauth_core::ports::StoreError {
     let engine = Box::new(Arc::clone(error));
     oauth_core::ports::StoreError(Box::new(match error.as_ref() {
-        error if is_contention(error) => fhir_store::StoreError::Contended(Box::new(Transient(engine))),
-        sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(Transient(engine))),
-        error if is_unreadable(error) => fhir_store::StoreError::Corrupt(engine),
-        error if is_outage(error) => fhir_store::StoreError::Unavailable(Box::new(Transient(engine))),
+        error if is_contention(error) => fhir_store::StoreError::Contended(Box::new(TransientStoreCause(engine))),
+        sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(TransientStoreCause(engine))),
+        error if is_decode_error(error) => fhir_store::StoreError::Corrupt(engine),
+        error if is_outage(error) => fhir_store::StoreError::Unavailable(Box::new(TransientStoreCause(engine))),
         _ => fhir_store::StoreError::Failed(engine),
     }))
 }
@@ -80,15 +80,15 @@ pub(crate) fn fhir(error: sqlx::Error) -> fhir_store::StoreError {
     match error {
         error if is_contention(&error) => fhir_store::StoreError::Contended(Box::new(passing(error))),
         sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(passing(error))),
-        error if is_cut_short(&error) => fhir_store::StoreError::TooCostly(Box::new(error)),
-        error if is_unreadable(&error) => fhir_store::StoreError::Corrupt(Box::new(error)),
+        error if is_statement_interrupted(&error) => fhir_store::StoreError::TooCostly(Box::new(error)),
+        error if is_decode_error(&error) => fhir_store::StoreError::Corrupt(Box::new(error)),
         error if is_outage(&error) => fhir_store::StoreError::Unavailable(Box::new(passing(error))),
         error => fhir_store::StoreError::Failed(Box::new(error)),
     }
 }
 
-fn passing(error: sqlx::Error) -> Transient {
-    Transient(Box::new(error))
+fn passing(error: sqlx::Error) -> TransientStoreCause {
+    TransientStoreCause(Box::new(error))
 }
 
 #[cfg(test)]
@@ -103,15 +103,15 @@ mod tests {
         let within = shared(&Arc::new(sqlx::Error::PoolTimedOut)).0;
         assert!(matches!(within.downcast_ref(), Some(fhir_store::StoreError::Busy(_))));
         assert!(matches!(fhir(sqlx::Error::PoolClosed), fhir_store::StoreError::Unavailable(_)));
-        assert!(oauth(sqlx::Error::PoolTimedOut).is_passing() && oauth(sqlx::Error::PoolClosed).is_passing());
-        assert!(shared(&Arc::new(sqlx::Error::PoolTimedOut)).is_passing());
+        assert!(oauth(sqlx::Error::PoolTimedOut).is_transient() && oauth(sqlx::Error::PoolClosed).is_transient());
+        assert!(shared(&Arc::new(sqlx::Error::PoolTimedOut)).is_transient());
     }
 
     #[test]
     fn an_outage_is_told_from_a_refusal() {
         assert!(matches!(fhir(sqlx::Error::WorkerCrashed), fhir_store::StoreError::Unavailable(_)));
         assert!(matches!(fhir(sqlx::Error::RowNotFound), fhir_store::StoreError::Failed(_)));
-        assert!(oauth(sqlx::Error::WorkerCrashed).is_passing() && !oauth(sqlx::Error::RowNotFound).is_passing());
+        assert!(oauth(sqlx::Error::WorkerCrashed).is_transient() && !oauth(sqlx::Error::RowNotFound).is_transient());
     }
 
     #[test]

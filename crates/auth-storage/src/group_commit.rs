@@ -10,12 +10,12 @@ use std::task::{Context, Poll};
 
 use async_trait::async_trait;
 use oauth_core::ports::StoreError;
-use sql_engines::{On, retried};
+use sql_engines::{PerEngine, retry_on_contention};
 use sqlx::SqlitePool;
-use task_set::{TaskEnded, TaskSet};
+use task_set::{TaskSet, UnexpectedTaskEnd};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::db::{Db, begin};
+use crate::db::{AuthDatabase, begin};
 use crate::engine::Tx;
 use crate::fault;
 
@@ -50,19 +50,19 @@ impl GroupCommit {
     pub(crate) fn start(writer: SqlitePool) -> Self {
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
         let mut task = TaskSet::default();
-        task.spawn("commit for many", commit_all(writer, waiting));
+        task.spawn_until_stopped("commit for many", commit_all(writer, waiting));
         Self { queue, task: Mutex::new(task) }
     }
 
     /// Ready when the task has ended although nothing stopped it.
-    pub(crate) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<TaskEnded> {
-        self.task.lock().unwrap_or_else(PoisonError::into_inner).poll_ended(context)
+    pub(crate) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<UnexpectedTaskEnd> {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner).poll_unexpected_end(context)
     }
 
     /// Ends the task; what waits fails.
     pub(crate) async fn end(&self) {
         let mut task = std::mem::take(&mut *self.task.lock().unwrap_or_else(PoisonError::into_inner));
-        task.shutdown().await;
+        task.abort_and_join_all().await;
     }
 
     /// Does the work in a commit that others may share; returns when it is durable.
@@ -85,7 +85,7 @@ impl GroupCommit {
 }
 
 /// A transaction of its own, in which nobody shares.
-pub(crate) async fn alone<W: Work>(db: &Db, work: &W) -> Result<W::Outcome, sqlx::Error> {
+pub(crate) async fn alone<W: Work>(db: &AuthDatabase, work: &W) -> Result<W::Outcome, sqlx::Error> {
     let mut tx = db.begin().await?;
     let outcome = work.run(&mut tx).await?;
     tx.commit().await?;
@@ -144,7 +144,7 @@ async fn commit_all(writer: SqlitePool, mut waiting: mpsc::Receiver<Box<dyn Job>
         for job in batch.drain(..) {
             // Never contended: it lets one attempt after the other have the job.
             let held = tokio::sync::Mutex::new([job]);
-            let done = retried(|| async { commit(&writer, &mut *held.lock().await).await }).await;
+            let done = retry_on_contention(|| async { commit(&writer, &mut *held.lock().await).await }).await;
             let failure = done.err().map(Arc::new);
             held.into_inner().into_iter().for_each(|job| job.answer(failure.as_ref()));
         }
@@ -153,7 +153,7 @@ async fn commit_all(writer: SqlitePool, mut waiting: mpsc::Receiver<Box<dyn Job>
 
 /// Does all of them in one transaction.
 async fn commit(writer: &SqlitePool, jobs: &mut [Box<dyn Job>]) -> Result<(), sqlx::Error> {
-    let mut tx = begin(On::Sqlite(writer), None).await?;
+    let mut tx = begin(PerEngine::Sqlite(writer), None).await?;
     for job in jobs {
         job.run(&mut tx).await?;
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use sql_engines::{Dialect, On, retried, run};
+use sql_engines::{PerEngine, SqlDialect, retry_on_contention, run};
 use sqlx::{PgConnection, PgPool, Postgres, SqliteConnection};
 use tokio::sync::Mutex;
 
@@ -31,17 +31,17 @@ pub(crate) trait HashedRow: Send + Sync + 'static {
 
 /// Stores rows, on SQLite in a commit that others may share. A row is answered with whether it was stored.
 pub(crate) struct Inserts<R> {
-    on: On<Kept<Postgres>, Arc<GroupCommit>>,
+    on: PerEngine<Kept<Postgres>, Arc<GroupCommit>>,
     rows: PhantomData<fn(R)>,
 }
 
 impl<R> Inserts<R> {
     pub(crate) const fn on_postgres(pool: PgPool) -> Self {
-        Self { on: On::Postgres(Kept::new(pool)), rows: PhantomData }
+        Self { on: PerEngine::Postgres(Kept::new(pool)), rows: PhantomData }
     }
 
     pub(crate) const fn on_sqlite(shared: Arc<GroupCommit>) -> Self {
-        Self { on: On::Sqlite(shared), rows: PhantomData }
+        Self { on: PerEngine::Sqlite(shared), rows: PhantomData }
     }
 }
 
@@ -62,29 +62,29 @@ impl<R: HashedRow> BatchHandler for Inserts<R> {
         let parameter = Value::Array(asked.iter().map(R::element).collect()).to_string();
         let batch = Batch { insert: R::insert(), parameter };
         let stored = match &mut self.on {
-            On::Postgres(kept) => {
+            PerEngine::Postgres(kept) => {
                 // Never contended: it lets one attempt after the other have the connection.
                 let kept = Mutex::new(kept);
-                let stored = retried(|| async {
+                let stored = retry_on_contention(|| async {
                     let mut kept = kept.lock().await;
-                    let stored = batch.store(On::Postgres(kept.connection().await?)).await;
+                    let stored = batch.store(PerEngine::Postgres(kept.connection().await?)).await;
                     stored.inspect_err(|_| kept.idle())
                 });
                 stored.await.map_err(Arc::new)
             }
-            On::Sqlite(shared) => shared.run_for_many(batch).await,
+            PerEngine::Sqlite(shared) => shared.run_for_many(batch).await,
         }?;
         Ok(asked.iter().map(|row| stored.contains(row.hash().as_slice())).collect())
     }
 
     fn idle(&mut self) {
-        if let On::Postgres(kept) = &mut self.on {
+        if let PerEngine::Postgres(kept) = &mut self.on {
             kept.idle();
         }
     }
 
     fn may_linger(&self) -> bool {
-        matches!(&self.on, On::Postgres(kept) if kept.may_linger())
+        matches!(&self.on, PerEngine::Postgres(kept) if kept.may_linger())
     }
 }
 
@@ -95,12 +95,15 @@ struct Batch {
 }
 
 impl Batch {
-    async fn store(&self, on: On<&mut PgConnection, &mut SqliteConnection>) -> Result<HashSet<Vec<u8>>, sqlx::Error> {
+    async fn store(
+        &self,
+        on: PerEngine<&mut PgConnection, &mut SqliteConnection>,
+    ) -> Result<HashSet<Vec<u8>>, sqlx::Error> {
         let dialect = match &on {
-            On::Postgres(_) => Dialect::Postgres,
-            On::Sqlite(_) => Dialect::Sqlite,
+            PerEngine::Postgres(_) => SqlDialect::Postgres,
+            PerEngine::Sqlite(_) => SqlDialect::Sqlite,
         };
-        let insert = self.insert.on(dialect);
+        let insert = self.insert.text_for_dialect(dialect);
         let stored: Vec<Vec<u8>> = run!(on, fetch_all: sqlx::query_scalar(insert).bind(&self.parameter))?;
         Ok(stored.into_iter().collect())
     }

@@ -25,19 +25,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use fhir_resource::{ResourceId, ResourceKey};
-use fhir_store::{ResourceStore as _, StoreError, Write, WriteOperation};
-use payer_exchange::jobs::{Job, JobEnd, JobEndpoint, JobState, JobStore, NewJob, TooManyJobsError};
-use payer_exchange::member_match::group;
-use sql_engines::retried;
-use task_set::{TaskEnded, TaskSet};
+use fhir_store::{ResourceStore as _, ResourceWrite, StoreError, WriteOperation};
+use payer_exchange::jobs::{Job, JobEndOutcome, JobEndpoint, JobState, JobStore, NewJob, TooManyJobsError};
+use payer_exchange::member_match::match_group;
+use sql_engines::retry_on_contention;
+use task_set::{TaskSet, UnexpectedTaskEnd};
 use tokio::sync::{Notify, watch};
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::fault::fhir;
 
 use worker::Worker;
 
-/// What the nodes of a deployment agree on about jobs.
+/// The settings of background jobs: FHIR base URL, format, jobs at once, and clock.
 #[derive(Clone)]
 pub struct JobSettings {
     /// The address of our own FHIR endpoint, without a slash at the end.
@@ -62,13 +62,13 @@ impl fmt::Debug for JobSettings {
     }
 }
 
-/// The queue of jobs, and the tasks of this node that work on it. One per process.
+/// The queue of background jobs, and this node's worker tasks; one per process.
 ///
-/// [`Jobs::stop`] ends them after their current steps; dropped without that, they end at once, and another node goes
-/// on when their leases have run out.
+/// [`JobQueue::stop_and_release_jobs`] ends them after their current steps; dropped without that, they end at once, and
+/// another node goes on when their leases have run out.
 #[derive(Debug)]
-pub struct Jobs {
-    db: Db,
+pub struct JobQueue {
+    db: AuthDatabase,
     settings: Arc<JobSettings>,
     /// Told when there is something new.
     news: Arc<Notify>,
@@ -76,10 +76,10 @@ pub struct Jobs {
     tasks: Mutex<TaskSet>,
 }
 
-impl Jobs {
-    /// Starts working on the current runtime.
+impl JobQueue {
+    /// Starts the worker tasks on the current runtime.
     #[must_use]
-    pub fn start(db: Db, settings: JobSettings) -> Self {
+    pub fn start(db: AuthDatabase, settings: JobSettings) -> Self {
         let (stop, stopped) = watch::channel(false);
         let (news, mut tasks) = (Arc::new(Notify::new()), TaskSet::default());
         let (at_once, settings) = (settings.at_once, Arc::new(settings));
@@ -90,36 +90,37 @@ impl Jobs {
                 news: Arc::clone(&news),
                 stopped: stopped.clone(),
             };
-            tasks.spawn("work on jobs", worker.work());
+            tasks.spawn_until_stopped("work on jobs", worker.work());
         }
         Self { db, settings, news, stop, tasks: Mutex::new(tasks) }
     }
 
-    /// Has the tasks end after their current steps.
-    pub fn begin_stop(&self) {
+    /// Requests that the worker tasks end after their current steps.
+    pub fn request_stop(&self) {
         // Without a task nothing listens.
         let _ = self.stop.send(true);
     }
 
-    /// Ends the tasks after their current steps and gives their jobs back. Again does nothing.
-    pub async fn stop(&self) {
-        self.begin_stop();
+    /// Stops the worker tasks after their current steps and releases their jobs to other nodes; further calls do
+    /// nothing. Again does nothing.
+    pub async fn stop_and_release_jobs(&self) {
+        self.request_stop();
         let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
-        tasks.join().await;
+        tasks.join_all().await;
     }
 
-    /// Returns when a task has ended that was to work on jobs until it was stopped.
-    pub async fn task_ended(&self) -> TaskEnded {
-        poll_fn(|context| self.tasks.lock().unwrap_or_else(PoisonError::into_inner).poll_ended(context)).await
+    /// Returns when a worker task has ended although it was not stopped.
+    pub async fn wait_for_unexpected_end(&self) -> UnexpectedTaskEnd {
+        poll_fn(|context| self.tasks.lock().unwrap_or_else(PoisonError::into_inner).poll_unexpected_end(context)).await
     }
 
-    /// Deletes jobs that ended before `before_us`, microseconds since the UNIX epoch, with their files. Returns how
-    /// many. Groups and Consents that a match made stay: they are for what comes after it. Only Groups whose time is
-    /// over are no longer active from now on, and go ninety days later.
+    /// Deletes jobs that ended before `before_us` (unix microseconds) with their files, and returns the number of jobs.
+    /// Returns how many. Groups and Consents that a match made stay: they are for what comes after it. Only Groups
+    /// whose time is over are no longer active from now on, and go ninety days later.
     ///
     /// # Errors
     /// [`StoreError`]; what was deleted until then stays deleted.
-    pub async fn forget_ended(&self, before_us: i64) -> Result<u64, StoreError> {
+    pub async fn delete_jobs_ended_before(&self, before_us: i64) -> Result<u64, StoreError> {
         let forgotten = rows::forget_before(&self.db, before_us).await.map_err(fhir)?;
         let groups = over::end(&self.db, (self.settings.now_us)()).await?;
         tracing::debug!(groups, "Groups whose time is over were ended");
@@ -129,16 +130,17 @@ impl Jobs {
     /// Deletes what a completed match wrote besides its files: its Groups, and the Consents it kept.
     async fn take_back(&self, id: &ResourceId, now_us: i64) -> Result<(), StoreError> {
         let mut keys: Vec<ResourceKey> = Vec::new();
-        for group in group::ids(id) {
+        for group in match_group::match_group_ids(id) {
             keys.extend(format!("Group/{group}").parse().ok());
         }
         for consent in matching::consents_of(&self.db, id).await? {
             keys.extend(format!("Consent/{consent}").parse().ok());
         }
         for some in keys.chunks(matching::BATCH) {
-            let writes = some.iter().map(|key| Write::to(key.clone(), WriteOperation::Delete)).collect();
+            let writes =
+                some.iter().map(|key| ResourceWrite::unconditional(key.clone(), WriteOperation::Delete)).collect();
             // A deletion without a condition is refused by no rule.
-            if let Err(refusal) = self.db.transact(writes, now_us).await? {
+            if let Err(refusal) = self.db.transact_writes(writes, now_us).await? {
                 return Err(StoreError::Failed(Box::new(refusal)));
             }
         }
@@ -147,19 +149,24 @@ impl Jobs {
 }
 
 #[async_trait]
-impl JobStore for Jobs {
+impl JobStore for JobQueue {
     async fn enqueue(&self, job: NewJob, now_us: i64) -> Result<Result<ResourceId, TooManyJobsError>, StoreError> {
-        let queued = retried(|| rows::enqueue(&self.db, &job, now_us)).await.map_err(fhir)?;
+        let queued = retry_on_contention(|| rows::enqueue(&self.db, &job, now_us)).await.map_err(fhir)?;
         self.news.notify_one();
         Ok(queued)
     }
 
-    async fn job(&self, id: &ResourceId, owner: &str) -> Result<Option<Job>, StoreError> {
+    async fn find_job(&self, id: &ResourceId, owner: &str) -> Result<Option<Job>, StoreError> {
         rows::find(&self.db, id, owner).await.map_err(fhir)
     }
 
-    async fn end(&self, id: &ResourceId, owner: &str, now_us: i64) -> Result<Option<JobEnd>, StoreError> {
-        let Some(job) = self.job(id, owner).await? else {
+    async fn cancel_or_delete_job(
+        &self,
+        id: &ResourceId,
+        owner: &str,
+        now_us: i64,
+    ) -> Result<Option<JobEndOutcome>, StoreError> {
+        let Some(job) = self.find_job(id, owner).await? else {
             return Ok(None);
         };
         if let (JobState::Completed, JobEndpoint::Match(_)) = (&job.state, job.endpoint) {
@@ -170,14 +177,14 @@ impl JobStore for Jobs {
             rows::delete(&mut tx, id, owner).await?;
             tx.commit().await
         };
-        retried(delete).await.map_err(fhir)?;
+        retry_on_contention(delete).await.map_err(fhir)?;
         Ok(Some(match job.state {
-            JobState::Requested | JobState::Running => JobEnd::Cancelled,
-            JobState::Completed | JobState::Failed => JobEnd::Deleted,
+            JobState::Requested | JobState::Running => JobEndOutcome::Cancelled,
+            JobState::Completed | JobState::Failed => JobEndOutcome::Deleted,
         }))
     }
 
-    async fn part(&self, id: &ResourceId, file: &str, part: u32) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn read_file_part(&self, id: &ResourceId, file: &str, part: u32) -> Result<Option<Vec<u8>>, StoreError> {
         match rows::part(&self.db, id.as_str(), file, i64::from(part)).await.map_err(fhir)? {
             Some(packed) => Ok(Some(packing::unpacked(packed).await.map_err(|error| fhir(error.into()))?)),
             None => Ok(None),

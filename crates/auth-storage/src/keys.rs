@@ -1,12 +1,12 @@
 //! The server's own signing keys and secrets.
 
 use async_trait::async_trait;
-use oauth_core::keys::{KeyRecord, SigningAlg};
-use oauth_core::ports::{KeyStore, StoreError};
+use oauth_core::ports::{SigningKeyStore, StoreError};
+use oauth_core::signing_keys::{SigningAlg, StoredSigningKey};
 
-use sql_engines::{On, retried, run};
+use sql_engines::{PerEngine, retry_on_contention, run};
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::engine::Tx;
 use crate::fault::oauth;
 
@@ -27,43 +27,51 @@ const SECRET: &str = "SELECT value FROM server_secret WHERE name = $1";
 type Row = (String, String, String, Vec<u8>, bool, i64, i64);
 
 #[async_trait]
-impl KeyStore for Db {
-    async fn keys(&self) -> Result<Vec<KeyRecord>, StoreError> {
+impl SigningKeyStore for AuthDatabase {
+    async fn unretired_keys(&self) -> Result<Vec<StoredSigningKey>, StoreError> {
         let rows: Vec<Row> = run!(self.reader(), fetch_all: sqlx::query_as(KEYS)).map_err(oauth)?;
         records(rows).map_err(oauth)
     }
 
     /// A retired key counts for nothing here: a server whose keys are all retired gets new ones.
-    async fn establish(&self, candidates: Vec<KeyRecord>) -> Result<Vec<KeyRecord>, StoreError> {
-        retried(|| establish(self, &candidates)).await.map_err(oauth)
+    async fn store_initial_keys(&self, candidates: Vec<StoredSigningKey>) -> Result<Vec<StoredSigningKey>, StoreError> {
+        retry_on_contention(|| establish(self, &candidates)).await.map_err(oauth)
     }
 
-    async fn save_keys(&self, held: &[KeyRecord], keys: Vec<KeyRecord>) -> Result<bool, StoreError> {
-        retried(|| save_keys(self, held, &keys)).await.map_err(oauth)
+    async fn save_keys_if_unchanged(
+        &self,
+        held: &[StoredSigningKey],
+        keys: Vec<StoredSigningKey>,
+    ) -> Result<bool, StoreError> {
+        retry_on_contention(|| save_keys(self, held, &keys)).await.map_err(oauth)
     }
 
-    /// Returns the key disappears from [`KeyStore::keys`] at once, also when `at_s` is yet to come: this store has no
-    /// clock. A key that is retired already stays retired at the time it was.
-    async fn retire(&self, kid: &str, at_s: i64) -> Result<bool, StoreError> {
+    /// Returns the key disappears from [`SigningKeyStore::unretired_keys`] at once, also when `at_s` is yet to come:
+    /// this store has no clock. A key that is retired already stays retired at the time it was.
+    async fn retire_key(&self, kid: &str, at_s: i64) -> Result<bool, StoreError> {
         let retired = run!(self.writer(), execute: sqlx::query(RETIRE).bind(kid).bind(at_s)).map_err(oauth)?;
         Ok(retired == 1)
     }
 
-    async fn establish_secret(&self, name: &str, candidate: Vec<u8>) -> Result<Vec<u8>, StoreError> {
-        retried(|| establish_secret(self, name, &candidate)).await.map_err(oauth)
+    async fn get_or_store_secret(&self, name: &str, candidate: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+        retry_on_contention(|| establish_secret(self, name, &candidate)).await.map_err(oauth)
     }
 }
 
 /// Begins a transaction that no other change of keys runs beside.
-async fn begin_alone(db: &Db) -> Result<Tx, sqlx::Error> {
+async fn begin_alone(db: &AuthDatabase) -> Result<Tx, sqlx::Error> {
     let mut tx = db.begin().await?;
-    if let On::Postgres(connection) = tx.on() {
+    if let PerEngine::Postgres(connection) = tx.on() {
         sqlx::query(LOCK_POSTGRES).execute(connection).await?;
     }
     Ok(tx)
 }
 
-async fn save_keys(db: &Db, held: &[KeyRecord], keys: &[KeyRecord]) -> Result<bool, sqlx::Error> {
+async fn save_keys(
+    db: &AuthDatabase,
+    held: &[StoredSigningKey],
+    keys: &[StoredSigningKey],
+) -> Result<bool, sqlx::Error> {
     let mut tx = begin_alone(db).await?;
     let stored = records(run!(tx.on(), fetch_all: sqlx::query_as(KEYS))?)?;
     if stored != held {
@@ -82,7 +90,7 @@ async fn save_keys(db: &Db, held: &[KeyRecord], keys: &[KeyRecord]) -> Result<bo
     Ok(true)
 }
 
-async fn establish(db: &Db, candidates: &[KeyRecord]) -> Result<Vec<KeyRecord>, sqlx::Error> {
+async fn establish(db: &AuthDatabase, candidates: &[StoredSigningKey]) -> Result<Vec<StoredSigningKey>, sqlx::Error> {
     let mut tx = begin_alone(db).await?;
     let mut rows: Vec<Row> = run!(tx.on(), fetch_all: sqlx::query_as(KEYS))?;
     if rows.is_empty() {
@@ -95,7 +103,7 @@ async fn establish(db: &Db, candidates: &[KeyRecord]) -> Result<Vec<KeyRecord>, 
     records(rows)
 }
 
-async fn insert(tx: &mut Tx, key: &KeyRecord) -> Result<(), sqlx::Error> {
+async fn insert(tx: &mut Tx, key: &StoredSigningKey) -> Result<(), sqlx::Error> {
     run!(tx.on(), execute: sqlx::query(INSERT)
         .bind(&key.kid)
         .bind(name_of(key.alg))
@@ -107,7 +115,7 @@ async fn insert(tx: &mut Tx, key: &KeyRecord) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-async fn establish_secret(db: &Db, name: &str, candidate: &[u8]) -> Result<Vec<u8>, sqlx::Error> {
+async fn establish_secret(db: &AuthDatabase, name: &str, candidate: &[u8]) -> Result<Vec<u8>, sqlx::Error> {
     let mut tx = db.begin().await?;
     run!(tx.on(), execute: sqlx::query(OFFER_SECRET).bind(name).bind(candidate))?;
     let value = run!(tx.on(), fetch_one: sqlx::query_scalar(SECRET).bind(name))?;
@@ -115,14 +123,14 @@ async fn establish_secret(db: &Db, name: &str, candidate: &[u8]) -> Result<Vec<u
     Ok(value)
 }
 
-fn records(rows: Vec<Row>) -> Result<Vec<KeyRecord>, sqlx::Error> {
+fn records(rows: Vec<Row>) -> Result<Vec<StoredSigningKey>, sqlx::Error> {
     rows.into_iter().map(record).collect()
 }
 
-fn record(row: Row) -> Result<KeyRecord, sqlx::Error> {
+fn record(row: Row) -> Result<StoredSigningKey, sqlx::Error> {
     let (kid, alg, public_jwk, private_key, sealed, created_s, signs_from_s) = row;
     let alg = alg_of(&alg).ok_or_else(|| sqlx::Error::Decode(format!("no signing algorithm: {alg}").into()))?;
-    Ok(KeyRecord { kid, alg, public_jwk, private_key, sealed, created_s, signs_from_s })
+    Ok(StoredSigningKey { kid, alg, public_jwk, private_key, sealed, created_s, signs_from_s })
 }
 
 fn name_of(alg: SigningAlg) -> &'static str {

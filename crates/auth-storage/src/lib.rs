@@ -1,7 +1,7 @@
 //! All SQL of the authorization database, one text for SQLite and Postgres.
 //!
 //! It owns the connections, the schema, every statement and every lock. It refuses rules: what a
-//! write means is decided by [`fhir_store::plan`], what a token is by [`oauth_core`], and this
+//! write means is decided by [`fhir_store::transaction_plan`], what a token is by [`oauth_core`], and this
 //! crate carries it out. One method of a store is one transaction.
 //!
 //! **The decision:** a statement is written once and runs on either engine through that engine's
@@ -16,22 +16,22 @@
 //!
 //! # Example
 //! ```
-//! use auth_storage::{Admissions, Db};
-//! use oauth_core::ports::{JtiClaim, ReplayStore as _, JtiOutcome, JtiNonce};
+//! use auth_storage::{JtiClaimTask, AuthDatabase};
+//! use oauth_core::ports::{JtiClaim, ReplayStore as _, JtiClaimOutcome, ExpiringJti};
 //!
 //! # async fn example(data_dir: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
-//! let db = Db::open(None, data_dir, Db::DEFAULT_CONNECTIONS).await?;
-//! let admissions = Admissions::start(&db);
+//! let db = AuthDatabase::open(None, data_dir, AuthDatabase::DEFAULT_POSTGRES_CONNECTIONS).await?;
+//! let admissions = JtiClaimTask::start(&db);
 //! let admitted = admissions
 //!     .claim_jti(JtiClaim {
 //!         client_id: "payer-1".into(),
 //!         organization_id: None,
-//!         nonce: Some(JtiNonce { jti: "f3a1".to_owned(), expires_s: 1_060 }),
+//!         nonce: Some(ExpiringJti { jti: "f3a1".to_owned(), expires_s: 1_060 }),
 //!         now_s: 1_000,
 //!     })
 //!     .await?;
-//! assert_eq!(admitted.claim, JtiOutcome::Fresh);
-//! admissions.stop().await;
+//! assert_eq!(admitted.claim, JtiClaimOutcome::Fresh);
+//! admissions.drain_and_stop().await;
 //! db.close().await;
 //! # Ok(())
 //! # }
@@ -76,12 +76,12 @@ mod script;
 mod shared_work;
 mod stopwatch;
 
-pub use admission::Admissions;
-pub use audit::AuditLog;
-pub use db::Db;
-pub use fault::StartLockError;
-pub use jobs::{JobSettings, Jobs};
-pub use sql_engines::OpenError;
+pub use admission::JtiClaimTask;
+pub use audit::AuditLogWriter;
+pub use db::AuthDatabase;
+pub use fault::StartupLockError;
+pub use jobs::{JobQueue, JobSettings};
+pub use sql_engines::DatabaseOpenError;
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

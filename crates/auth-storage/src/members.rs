@@ -20,15 +20,16 @@ mod together;
 
 use async_trait::async_trait;
 use oauth_core::ports::{
-    AuthorizationCodeStore, AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, CodeRedemption,
-    FirstTokens, GrantDecision, GrantStore, IssuedCode, LaunchUse, MemberGrant, RotationOutcome, SessionStore,
-    StoreError, StoredCode, StoredRefreshToken, TokenFamily, TokenFamilyStore, TokenHash, TokenRotation,
+    AuthorizationCodeRecord, AuthorizationCodeState, AuthorizationCodeStore, AuthorizationState,
+    AuthorizationStateQuery, BrowserSession, CodeIssueOutcome, CodeRedemptionOutcome, ConsentGrant,
+    ConsentGrantDecision, ConsentGrantStore, FirstFamilyTokens, RefreshTokenRotation, RefreshTokenRotationOutcome,
+    RefreshTokenState, SecretSha256, SessionStore, SingleUseLaunchContext, StoreError, TokenFamily, TokenFamilyStore,
     VersionedDocument,
 };
 
-use sql_engines::retried;
+use sql_engines::retry_on_contention;
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::Sql;
 use crate::fault::oauth;
 use crate::tokens::forget;
@@ -67,7 +68,7 @@ static FORGET: [Sql; 5] = [
 ];
 
 #[async_trait]
-impl SessionStore for Db {
+impl SessionStore for AuthDatabase {
     /// Only the letters of ASCII are the same in either case, on both engines. Folding more would
     /// take names that look alike for the same.
     async fn users_by_login(&self, login: &str) -> Result<Vec<(String, VersionedDocument)>, StoreError> {
@@ -77,12 +78,12 @@ impl SessionStore for Db {
         sessions::users_by_login(self, login).await.map_err(oauth)
     }
 
-    async fn begin_session(&self, session: BrowserSession, replaces: Option<&TokenHash>) -> Result<(), StoreError> {
-        retried(|| sessions::begin(self, &session, replaces)).await.map_err(oauth)
+    async fn begin_session(&self, session: BrowserSession, replaces: Option<&SecretSha256>) -> Result<(), StoreError> {
+        retry_on_contention(|| sessions::begin(self, &session, replaces)).await.map_err(oauth)
     }
 
-    async fn end_session(&self, hash: &TokenHash) -> Result<(), StoreError> {
-        retried(|| sessions::end(self, hash)).await.map_err(oauth)
+    async fn end_session(&self, hash: &SecretSha256) -> Result<(), StoreError> {
+        retry_on_contention(|| sessions::end(self, hash)).await.map_err(oauth)
     }
 
     async fn load_authorization_state(
@@ -97,45 +98,48 @@ impl SessionStore for Db {
 }
 
 #[async_trait]
-impl AuthorizationCodeStore for Db {
+impl AuthorizationCodeStore for AuthDatabase {
     async fn issue_code(
         &self,
-        code: IssuedCode,
-        given: Option<GrantDecision>,
-        launch: Option<LaunchUse>,
-    ) -> Result<CodeIssue, StoreError> {
+        code: AuthorizationCodeRecord,
+        given: Option<ConsentGrantDecision>,
+        launch: Option<SingleUseLaunchContext>,
+    ) -> Result<CodeIssueOutcome, StoreError> {
         codes::issue(self, codes::Issue { code, given, launch }).await
     }
 
-    async fn keep_refusal(&self, given: GrantDecision) -> Result<bool, StoreError> {
+    async fn store_refused_consent(&self, given: ConsentGrantDecision) -> Result<bool, StoreError> {
         grants::refuse(self, grants::Refuse(given)).await
     }
 
-    async fn find_code(&self, hash: &TokenHash) -> Result<Option<StoredCode>, StoreError> {
+    async fn find_code(&self, hash: &SecretSha256) -> Result<Option<AuthorizationCodeState>, StoreError> {
         codes::find(self, hash).await.map_err(oauth)
     }
 
     async fn redeem_code(
         &self,
-        hash: &TokenHash,
+        hash: &SecretSha256,
         now_s: i64,
-        tokens: FirstTokens,
-    ) -> Result<CodeRedemption, StoreError> {
+        tokens: FirstFamilyTokens,
+    ) -> Result<CodeRedemptionOutcome, StoreError> {
         codes::redeem(self, codes::Redeem { hash: *hash, now_s, tokens }).await
     }
 }
 
 #[async_trait]
-impl TokenFamilyStore for Db {
-    async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError> {
-        retried(|| families::begin(self, &tokens)).await.map_err(oauth)
+impl TokenFamilyStore for AuthDatabase {
+    async fn store_grantless_family(&self, tokens: FirstFamilyTokens) -> Result<(), StoreError> {
+        retry_on_contention(|| families::begin(self, &tokens)).await.map_err(oauth)
     }
 
-    async fn find_refresh_token(&self, hash: &TokenHash) -> Result<Option<StoredRefreshToken>, StoreError> {
+    async fn find_refresh_token(&self, hash: &SecretSha256) -> Result<Option<RefreshTokenState>, StoreError> {
         families::find(self, hash).await.map_err(oauth)
     }
 
-    async fn rotate_refresh_token(&self, rotation: TokenRotation) -> Result<RotationOutcome, StoreError> {
+    async fn rotate_refresh_token(
+        &self,
+        rotation: RefreshTokenRotation,
+    ) -> Result<RefreshTokenRotationOutcome, StoreError> {
         families::rotate(self, families::Rotate(rotation)).await
     }
 
@@ -143,27 +147,27 @@ impl TokenFamilyStore for Db {
         if has_nul(family_id) {
             return Ok(false);
         }
-        retried(|| families::revoke(self, family_id, now_s)).await.map_err(oauth)
+        retry_on_contention(|| families::revoke(self, family_id, now_s)).await.map_err(oauth)
     }
 
-    async fn direct_families(&self, user_id: &str, now_s: i64) -> Result<Vec<TokenFamily>, StoreError> {
+    async fn grantless_families_of_user(&self, user_id: &str, now_s: i64) -> Result<Vec<TokenFamily>, StoreError> {
         if has_nul(user_id) {
             return Ok(Vec::new());
         }
         families::direct(self, user_id, now_s).await.map_err(oauth)
     }
 
-    async fn revoke_direct_families(&self, user_id: &str, client_id: &str, now_s: i64) -> Result<bool, StoreError> {
+    async fn revoke_grantless_families(&self, user_id: &str, client_id: &str, now_s: i64) -> Result<bool, StoreError> {
         if has_nul(user_id) || has_nul(client_id) {
             return Ok(false);
         }
-        retried(|| families::revoke_direct(self, user_id, client_id, now_s)).await.map_err(oauth)
+        retry_on_contention(|| families::revoke_direct(self, user_id, client_id, now_s)).await.map_err(oauth)
     }
 }
 
 #[async_trait]
-impl GrantStore for Db {
-    async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError> {
+impl ConsentGrantStore for AuthDatabase {
+    async fn active_grants_of_user(&self, user_id: &str) -> Result<Vec<ConsentGrant>, StoreError> {
         if has_nul(user_id) {
             return Ok(Vec::new());
         }
@@ -179,13 +183,13 @@ impl GrantStore for Db {
     }
 }
 
-impl Db {
-    /// Deletes what ended before `now_s`, in seconds since the UNIX epoch: sessions, codes, uses of launches, refresh
-    /// tokens, token families. Returns how many rows.
+impl AuthDatabase {
+    /// Deletes sessions, codes, launches, refresh tokens and token families that ended before `now_s` (unix seconds),
+    /// and returns the number of rows.
     ///
     /// # Errors
     /// [`StoreError`]; rows that are deleted by then stay deleted.
-    pub async fn forget_ended_authorizations(&self, now_s: i64) -> Result<u64, StoreError> {
+    pub async fn delete_authorizations_ended_before(&self, now_s: i64) -> Result<u64, StoreError> {
         let mut forgotten: u64 = 0;
         for sql in &FORGET {
             let rows = forget(self, sql, now_s).await.map_err(oauth)?;
@@ -200,7 +204,7 @@ fn has_nul(text: &str) -> bool {
 }
 
 /// A hash as read from a column.
-pub(crate) fn hash_of(bytes: &[u8]) -> Result<TokenHash, sqlx::Error> {
+pub(crate) fn hash_of(bytes: &[u8]) -> Result<SecretSha256, sqlx::Error> {
     bytes.try_into().map_err(|_| sqlx::Error::Decode("a stored hash is not 32 bytes long".into()))
 }
 

@@ -4,27 +4,27 @@ mod alone;
 mod on_demand;
 
 use async_trait::async_trait;
-use fhir_store::{StoreError, Write, WriteOutcome};
-use migrations::on_demand::{ScriptOutcome, SqlScript, SqlScriptRecord};
+use fhir_store::{ResourceWrite, StoreError, WriteOutcome};
+use migrations::on_demand_scripts::{ScriptOutcome, SqlScript, SqlScriptRecord};
 use migrations::{
-    EffectError, MigrationEffect, MigrationStep, MigrationStore, ProgressReporter, SqlError, StandaloneMigrationError,
-    StepError,
+    MigrationEffect, MigrationEffectError, MigrationStep, MigrationStepError, MigrationStore,
+    OutsideTransactionMigrationError, ProgressReporter, UserSqlError,
 };
 
-use sql_engines::retried;
+use sql_engines::retry_on_contention;
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::fault::fhir;
 use crate::resources::{Effects, Halt, attempt, attempt_with};
 
 #[async_trait]
-impl MigrationStore for Db {
-    async fn transact_steps(
+impl MigrationStore for AuthDatabase {
+    async fn transact_migration_steps(
         &self,
         steps: Vec<MigrationStep>,
         progress: &ProgressReporter,
         now_us: i64,
-    ) -> Result<Result<Vec<WriteOutcome>, StepError>, StoreError> {
+    ) -> Result<Result<Vec<WriteOutcome>, MigrationStepError>, StoreError> {
         let mut writes = Vec::with_capacity(steps.len());
         let mut effects = Effects::new();
         for (index, MigrationStep { write, effect }) in steps.into_iter().enumerate() {
@@ -34,16 +34,16 @@ impl MigrationStore for Db {
         if let Some(nothing_due) = unless_due(self, &writes, effects.keys().copied(), now_us).await? {
             return Ok(nothing_due);
         }
-        settle(retried(|| attempt_with(self, &writes, &effects, (progress, now_us))).await)
+        settle(retry_on_contention(|| attempt_with(self, &writes, &effects, (progress, now_us))).await)
     }
 
-    async fn run_alone(
+    async fn run_outside_transaction(
         &self,
-        write: Write,
+        write: ResourceWrite,
         sql: &str,
         progress: &ProgressReporter,
         now_us: i64,
-    ) -> Result<Result<WriteOutcome, StandaloneMigrationError>, StoreError> {
+    ) -> Result<Result<WriteOutcome, OutsideTransactionMigrationError>, StoreError> {
         alone::run(self, (write, sql), progress, now_us).await
     }
 
@@ -55,7 +55,7 @@ impl MigrationStore for Db {
         &self,
         script: &SqlScript,
         now_us: i64,
-    ) -> Result<Result<ScriptOutcome, SqlError>, StoreError> {
+    ) -> Result<Result<ScriptOutcome, UserSqlError>, StoreError> {
         on_demand::apply(self, script, now_us).await.map_err(fhir)
     }
 }
@@ -63,25 +63,25 @@ impl MigrationStore for Db {
 /// Does the writes, unless the effect of any of those at `indexes` is due. At most starts none is, and a
 /// session for users' SQL costs more than all the rest then.
 async fn unless_due(
-    db: &Db,
-    writes: &[Write],
+    db: &AuthDatabase,
+    writes: &[ResourceWrite],
     indexes: impl Iterator<Item = usize>,
     now_us: i64,
-) -> Result<Option<Result<Vec<WriteOutcome>, StepError>>, StoreError> {
+) -> Result<Option<Result<Vec<WriteOutcome>, MigrationStepError>>, StoreError> {
     let effects: Effects = indexes.map(|index| (index, MigrationEffect::Unprepared)).collect();
-    let done = settle(retried(|| attempt(db, writes, &effects, now_us)).await)?;
+    let done = settle(retry_on_contention(|| attempt(db, writes, &effects, now_us)).await)?;
     Ok(match done {
-        Err(StepError::Effect { refused: EffectError::Unprepared, .. }) => None,
+        Err(MigrationStepError::Effect { refused: MigrationEffectError::Unprepared, .. }) => None,
         done => Some(done),
     })
 }
 
 /// Returns what an attempt came to, as the port tells it.
-fn settle<T>(done: Result<T, Halt>) -> Result<Result<T, StepError>, StoreError> {
+fn settle<T>(done: Result<T, Halt>) -> Result<Result<T, MigrationStepError>, StoreError> {
     match done {
         Ok(done) => Ok(Ok(done)),
-        Err(Halt::Refused(refusal)) => Ok(Err(StepError::Write(refusal))),
-        Err(Halt::Effect(index, key, refused)) => Ok(Err(StepError::Effect { index, key, refused })),
+        Err(Halt::Refused(refusal)) => Ok(Err(MigrationStepError::Write(refusal))),
+        Err(Halt::Effect(index, key, refused)) => Ok(Err(MigrationStepError::Effect { index, key, refused })),
         Err(Halt::Failed(error)) => Err(fhir(error)),
     }
 }

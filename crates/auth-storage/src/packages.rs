@@ -16,13 +16,14 @@ use async_trait::async_trait;
 use fhir_resource::{ResourceKey, ResourceType, StoredResource};
 use fhir_store::{ResourceLookup, ResourceStore as _, StoreError};
 use migrations::package::{
-    InstallReason, InstalledConformance, InstalledPackage, PackageChangeError, PackageStore, PreparedInstall, newest,
+    InstallReason, InstalledConformance, InstalledPackage, PackageChangeError, PackageStore, PreparedInstall,
+    compare_canonical_versions,
 };
 use migrations::{PackageId, package};
 
-use sql_engines::{Contended, On, retried, run};
+use sql_engines::{PerEngine, RetryableError, retry_on_contention, run};
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::engine::Tx;
 use crate::fault::fhir;
 use crate::resources::lock_name;
@@ -65,18 +66,18 @@ impl From<PackageChangeError> for Halt {
     }
 }
 
-impl Contended for Halt {
-    fn is_contended(&self) -> bool {
+impl RetryableError for Halt {
+    fn is_contention(&self) -> bool {
         match self {
             Self::Refused(_) => false,
-            Self::Failed(error) => error.is_contended(),
+            Self::Failed(error) => error.is_contention(),
         }
     }
 }
 
 #[async_trait]
-impl PackageStore for Db {
-    async fn installed(&self) -> Result<Vec<InstalledPackage>, StoreError> {
+impl PackageStore for AuthDatabase {
+    async fn installed_packages(&self) -> Result<Vec<InstalledPackage>, StoreError> {
         let rows: Vec<Row> = run!(self.reader(), fetch_all: sqlx::query_as(INSTALLED)).map_err(fhir)?;
         let installed: Result<Vec<_>, _> = rows.into_iter().map(installed).collect();
         let mut installed = installed.map_err(fhir)?;
@@ -84,7 +85,7 @@ impl PackageStore for Db {
         Ok(installed)
     }
 
-    async fn conformance(&self) -> Result<InstalledConformance, StoreError> {
+    async fn installed_conformance(&self) -> Result<InstalledConformance, StoreError> {
         let rows: Vec<(String, bool, String)> =
             run!(self.reader(), fetch_all: sqlx::query_as(CONFORMANCE)).map_err(fhir)?;
         let mut all = InstalledConformance::default();
@@ -97,7 +98,7 @@ impl PackageStore for Db {
         Ok(all)
     }
 
-    async fn canonical(
+    async fn find_canonical(
         &self,
         kind: &ResourceType,
         url: &str,
@@ -106,7 +107,7 @@ impl PackageStore for Db {
         let mut found: Vec<(String, String)> =
             run!(self.reader(), fetch_all: sqlx::query_as(OF_URL).bind(url).bind(kind.as_str())).map_err(fhir)?;
         found.retain(|(_, of)| version.is_none_or(|version| of == version));
-        found.sort_by(|(_, one), (_, other)| newest(other, one));
+        found.sort_by(|(_, one), (_, other)| compare_canonical_versions(other, one));
         for (id, _) in found {
             let id = id.parse().map_err(|error| fhir(sqlx::Error::Decode(Box::new(error))))?;
             // Somebody may have deleted the resource.
@@ -117,7 +118,7 @@ impl PackageStore for Db {
         Ok(None)
     }
 
-    async fn install(
+    async fn install_prepared(
         &self,
         prepared: &PreparedInstall,
         now_us: i64,
@@ -133,10 +134,10 @@ impl PackageStore for Db {
             }
             Ok(canonicals)
         };
-        answer(retried(attempt).await)
+        answer(retry_on_contention(attempt).await)
     }
 
-    async fn uninstall(
+    async fn uninstall_packages(
         &self,
         packages: &[PackageId],
         now_us: i64,
@@ -152,7 +153,7 @@ impl PackageStore for Db {
             }
             Ok(())
         };
-        answer(retried(attempt).await)
+        answer(retry_on_contention(attempt).await)
     }
 }
 
@@ -190,7 +191,7 @@ pub(crate) fn kinds() -> Result<Vec<ResourceType>, sqlx::Error> {
 /// Has packages and their canonicals to itself until the transaction ends. On SQLite it has
 /// everything anyway.
 async fn lock(tx: &mut Tx) -> Result<(), sqlx::Error> {
-    if let On::Postgres(connection) = tx.on() {
+    if let PerEngine::Postgres(connection) = tx.on() {
         let names: Vec<String> = kinds()?.iter().map(lock_name).chain([PACKAGES.to_owned()]).collect();
         sqlx::query(LOCK).bind(names).execute(connection).await?;
     }

@@ -2,14 +2,16 @@
 
 use async_trait::async_trait;
 use fhir_resource::ResourceType;
-use oauth_core::policy::BoundSqlPolicy;
-use oauth_core::ports::{CallerStatus, CallerStatusQuery, ClientStore, StoreError, StoredPolicies, VersionedDocument};
+use oauth_core::access_policies::BoundSqlPolicyQuery;
+use oauth_core::ports::{
+    CallerStatus, CallerStatusQuery, RegistrationStore, StoreError, StoredAccessPolicies, VersionedDocument,
+};
 use serde_json::Value;
 use sql_engines::run;
 use sqlx::types::Json;
 
 use crate::caller_status::StatusRequest;
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::document::Document;
 use crate::fault::oauth;
 use crate::question;
@@ -28,7 +30,7 @@ FROM security_revision LEFT JOIN accesspolicy ON TRUE ORDER BY accesspolicy.id";
 /// A document that cannot be read has no issuer.
 const INTROSPECTORS: &str = "SELECT t.id, t.resource FROM {table} t WHERE {introspected_issuer} = $1 ORDER BY t.id";
 #[async_trait]
-impl ClientStore for Db {
+impl RegistrationStore for AuthDatabase {
     async fn client(&self, id: &str) -> Result<Option<VersionedDocument>, StoreError> {
         party(self, CLIENT, id).await
     }
@@ -41,7 +43,7 @@ impl ClientStore for Db {
         party(self, ORGANIZATION, id).await
     }
 
-    async fn introspectors(&self, issuer: &str) -> Result<Vec<Value>, StoreError> {
+    async fn introspectors_of_issuer(&self, issuer: &str) -> Result<Vec<Value>, StoreError> {
         // Postgres refuses the character NUL even as a parameter, and no document has it there.
         if issuer.contains('\0') {
             return Ok(Vec::new());
@@ -54,7 +56,7 @@ impl ClientStore for Db {
         Ok(rows.into_iter().filter_map(|(id, document)| document.read(INTROSPECTOR, &id)).collect())
     }
 
-    async fn policies(&self) -> Result<StoredPolicies, StoreError> {
+    async fn stored_access_policies(&self) -> Result<StoredAccessPolicies, StoreError> {
         let rows: Vec<(i64, Option<String>, Option<Document>)> =
             run!(self.reader(), fetch_all: sqlx::query_as(POLICIES)).map_err(oauth)?;
         let revision = rows.first().map_or(0, |(revision, ..)| *revision);
@@ -64,10 +66,10 @@ impl ClientStore for Db {
             Some((id, resource))
         };
         let policies = rows.into_iter().filter_map(readable).collect();
-        Ok(StoredPolicies { revision, policies })
+        Ok(StoredAccessPolicies { revision, policies })
     }
 
-    async fn is_allowed_by_sql(&self, question: &BoundSqlPolicy) -> Result<bool, StoreError> {
+    async fn evaluate_sql_policy(&self, question: &BoundSqlPolicyQuery) -> Result<bool, StoreError> {
         question::answer(self, question).await.map_err(oauth)
     }
 
@@ -76,7 +78,7 @@ impl ClientStore for Db {
     }
 }
 
-async fn party(db: &Db, sql: &'static str, id: &str) -> Result<Option<VersionedDocument>, StoreError> {
+async fn party(db: &AuthDatabase, sql: &'static str, id: &str) -> Result<Option<VersionedDocument>, StoreError> {
     // No id has the character NUL, and Postgres refuses it even as a parameter.
     if id.contains('\0') {
         return Ok(None);

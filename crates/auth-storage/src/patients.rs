@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use fhir_resource::ResourceType;
-use oauth_core::ports::{PATIENTS_FOUND_MAX, PatientNumber, PatientStore, PatientSummary, StoreError};
+use oauth_core::ports::{PATIENT_SEARCH_RESULTS_MAX, PatientIdentifier, PatientStore, PatientSummary, StoreError};
 use serde_json::Value;
 
 use sql_engines::run;
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::document::Document;
 use crate::fault::oauth;
 use crate::resources::Table;
@@ -36,22 +36,22 @@ const BY_ID: &str = "SELECT t.id, t.resource FROM {table} t WHERE t.id = $1";
 type Row = (String, Document);
 
 #[async_trait]
-impl PatientStore for Db {
-    async fn patient(&self, id: &str) -> Result<Option<PatientSummary>, StoreError> {
+impl PatientStore for AuthDatabase {
+    async fn patient_by_id(&self, id: &str) -> Result<Option<PatientSummary>, StoreError> {
         let resource = resource(self, "Patient", id).await.map_err(oauth)?;
         Ok(resource.map(|resource| summary(id, &resource)))
     }
 
-    async fn relation(&self, resource_type: &str, id: &str) -> Result<Option<Value>, StoreError> {
+    async fn related_person_or_person(&self, resource_type: &str, id: &str) -> Result<Option<Value>, StoreError> {
         resource(self, resource_type, id).await.map_err(oauth)
     }
 
-    async fn find_patients(&self, text: &str, limit: u32) -> Result<Vec<PatientSummary>, StoreError> {
+    async fn search_patients_by_words(&self, text: &str, limit: u32) -> Result<Vec<PatientSummary>, StoreError> {
         find(self, text, usize::try_from(limit).unwrap_or(usize::MAX)).await.map_err(oauth)
     }
 }
 
-async fn resource(db: &Db, kind: &str, id: &str) -> Result<Option<Value>, sqlx::Error> {
+async fn resource(db: &AuthDatabase, kind: &str, id: &str) -> Result<Option<Value>, sqlx::Error> {
     let Some(table) = table(db, kind).await? else {
         return Ok(None);
     };
@@ -65,7 +65,7 @@ async fn resource(db: &Db, kind: &str, id: &str) -> Result<Option<Value>, sqlx::
 }
 
 /// Returns the table of a type, `None` also when no resource of the type was ever written.
-async fn table(db: &Db, kind: &str) -> Result<Option<Table>, sqlx::Error> {
+async fn table(db: &AuthDatabase, kind: &str) -> Result<Option<Table>, sqlx::Error> {
     match kind.parse::<ResourceType>() {
         Ok(kind) => Table::find(db, &kind).await,
         Err(_) => Ok(None),
@@ -73,14 +73,14 @@ async fn table(db: &Db, kind: &str) -> Result<Option<Table>, sqlx::Error> {
 }
 
 /// Names with blanks inside are read as a whole only where too few begin with what was typed.
-async fn find(db: &Db, text: &str, limit: usize) -> Result<Vec<PatientSummary>, sqlx::Error> {
+async fn find(db: &AuthDatabase, text: &str, limit: usize) -> Result<Vec<PatientSummary>, sqlx::Error> {
     let words: Vec<&str> = text.split_whitespace().take(WORDS_MAX).collect();
     if words.is_empty() || limit == 0 {
         return Ok(Vec::new());
     }
     let mut found = Found { patients: BTreeMap::new(), limit };
     for begins in [Begins::Part, Begins::Word] {
-        for patient in search::patients(db, (&words, begins), PATIENTS_FOUND_MAX).await? {
+        for patient in search::patients(db, (&words, begins), PATIENT_SEARCH_RESULTS_MAX).await? {
             found.add(summary(patient.key.id.as_str(), &patient.resource));
         }
         if found.patients.len() >= limit.min(ENOUGH) {
@@ -131,7 +131,7 @@ fn summary(id: &str, resource: &Value) -> PatientSummary {
 }
 
 /// Returns the identifier that people know best.
-fn number(resource: &Value) -> Option<PatientNumber> {
+fn number(resource: &Value) -> Option<PatientIdentifier> {
     let found = elements(resource, "identifier").filter_map(|identifier| {
         let value = identifier.get("value").and_then(Value::as_str).map(str::trim).filter(|value| !value.is_empty())?;
         let codings = identifier.get("type").into_iter().flat_map(|of_type| elements(of_type, "coding"));
@@ -141,7 +141,7 @@ fn number(resource: &Value) -> Option<PatientNumber> {
     });
     let (rank, value) = found.min_by_key(|(rank, _)| *rank)?;
     let is_members = NUMBERS.get(rank).is_some_and(|(_, is_members)| *is_members);
-    Some(PatientNumber { is_members, value: value.to_owned() })
+    Some(PatientIdentifier { is_members, value: value.to_owned() })
 }
 
 /// Returns the first line and the city of the first address that is not past.

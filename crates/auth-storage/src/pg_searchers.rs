@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sql_engines::CHECK_AFTER_IDLE;
+use sql_engines::CHECK_CONNECTION_AFTER_IDLE;
 use sqlx::postgres::{PgConnectOptions, PgDatabaseError, PgSeverity};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -69,7 +69,7 @@ impl Inner {
             return self.open().await;
         };
         // The server or a proxy may have closed it.
-        if session.used.elapsed() > CHECK_AFTER_IDLE && session.connection.ping().await.is_err() {
+        if session.used.elapsed() > CHECK_CONNECTION_AFTER_IDLE && session.connection.ping().await.is_err() {
             return self.open().await;
         }
         Ok(session)

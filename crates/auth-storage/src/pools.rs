@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sql_engines::{ACQUIRE_TIMEOUT, CHECK_AFTER_IDLE, is_between_transactions, sqlite_pool};
+use sql_engines::{
+    CHECK_CONNECTION_AFTER_IDLE, CONNECTION_ACQUIRE_TIMEOUT, can_begin_transaction, sqlite_pool_options,
+};
 use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::SqlitePoolOptions;
@@ -66,11 +68,11 @@ pub(crate) async fn connect(
 fn pool_options(most: u32) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(most)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .acquire_timeout(CONNECTION_ACQUIRE_TIMEOUT)
         .test_before_acquire(false)
         .before_acquire(|connection, seen| {
             Box::pin(async move {
-                if seen.idle_for > CHECK_AFTER_IDLE {
+                if seen.idle_for > CHECK_CONNECTION_AFTER_IDLE {
                     connection.ping().await?;
                 }
                 Ok(true)
@@ -81,7 +83,7 @@ fn pool_options(most: u32) -> PgPoolOptions {
 /// Returns how the one connection that writes a SQLite database is kept.
 pub(crate) fn writer_options(watch: &Stopwatch) -> SqlitePoolOptions {
     let (watching, released) = (watch.clone(), watch.clone());
-    sqlite_pool(1)
+    sqlite_pool_options(1)
         .after_connect(move |connection, _| {
             let watching = watching.clone();
             Box::pin(async move { watching.watch(connection).await })
@@ -89,7 +91,7 @@ pub(crate) fn writer_options(watch: &Stopwatch) -> SqlitePoolOptions {
         .before_acquire(move |connection, _| {
             // What was told to end has ended: the connection is back.
             released.release();
-            let is_fit = is_between_transactions(connection);
+            let is_fit = can_begin_transaction(connection);
             Box::pin(async move { Ok(is_fit) })
         })
 }

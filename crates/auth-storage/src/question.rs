@@ -9,13 +9,13 @@
 
 use std::time::{Duration, Instant};
 
-use oauth_core::policy::BoundSqlPolicy;
-use sql_engines::On;
+use oauth_core::access_policies::BoundSqlPolicyQuery;
+use sql_engines::PerEngine;
 use sqlx::postgres::{PgPool, PgRow};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Column as _, Connection as _, Row as _, SqliteConnection, TypeInfo as _, ValueRef as _};
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::readers::Readers;
 
 /// How long a question may take. Not specified; a quarter of a second, because every request of the callers a policy
@@ -28,12 +28,12 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY";
 const STEPS: i32 = 1000;
 
 /// Returns whether the first column of the first row says yes: `true` or 1.
-pub(crate) async fn answer(db: &Db, question: &BoundSqlPolicy) -> Result<bool, sqlx::Error> {
+pub(crate) async fn answer(db: &AuthDatabase, question: &BoundSqlPolicyQuery) -> Result<bool, sqlx::Error> {
     // As a part of a larger statement it is one SELECT and nothing else.
     let sql = format!("SELECT * FROM (\n{}\n) AS question LIMIT 1", question.sql);
     match db.reader() {
-        On::Postgres(pool) => on_postgres(pool, sql, &question.values).await,
-        On::Sqlite(readers) => on_sqlite(readers, sql, &question.values).await,
+        PerEngine::Postgres(pool) => on_postgres(pool, sql, &question.values).await,
+        PerEngine::Sqlite(readers) => on_sqlite(readers, sql, &question.values).await,
     }
 }
 

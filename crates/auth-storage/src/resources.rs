@@ -15,15 +15,15 @@ mod upsert;
 mod versions;
 
 use async_trait::async_trait;
-use fhir_resource::{ResourceKey, ResourceType, StoredResource, StoredText};
+use fhir_resource::{ResourceKey, ResourceType, StoredResource, StoredResourceText};
 use fhir_store::{
-    HistoryPage, HistoryQuery, ListPage, ListQuery, ResourceLookup, ResourceStore, StoreError, TransactionError,
-    Version, Write, WriteOutcome,
+    HistoryPage, HistoryQuery, ListPage, ListQuery, ResourceLookup, ResourceStore, ResourceVersion, ResourceWrite,
+    StoreError, TransactionError, WriteOutcome,
 };
-use sql_engines::retried;
+use sql_engines::retry_on_contention;
 
 use self::reads::Standing;
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::fault::fhir;
 
 pub(crate) use append::append;
@@ -38,12 +38,12 @@ pub(crate) use transact::{Effects, Halt, attempt, attempt_with, rehearse};
 pub(crate) use upsert::upsert;
 
 #[async_trait]
-impl ResourceStore for Db {
+impl ResourceStore for AuthDatabase {
     async fn read(&self, key: &ResourceKey) -> Result<ResourceLookup, StoreError> {
         read(self, key).await
     }
 
-    async fn read_text(&self, key: &ResourceKey) -> Result<ResourceLookup<StoredText>, StoreError> {
+    async fn read_as_text(&self, key: &ResourceKey) -> Result<ResourceLookup<StoredResourceText>, StoreError> {
         read_text(self, key).await
     }
 
@@ -51,25 +51,25 @@ impl ResourceStore for Db {
         list::list(self, query).await.map_err(fhir)
     }
 
-    async fn version(&self, key: &ResourceKey, version: i64) -> Result<Option<Version>, StoreError> {
+    async fn read_version(&self, key: &ResourceKey, version: i64) -> Result<Option<ResourceVersion>, StoreError> {
         history::version(self, key, version).await.map_err(fhir)
     }
 
-    async fn history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError> {
+    async fn read_history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError> {
         history::history(self, query).await.map_err(fhir)
     }
 
-    async fn kinds(&self) -> Result<Vec<ResourceType>, StoreError> {
+    async fn stored_types(&self) -> Result<Vec<ResourceType>, StoreError> {
         kinds(self).await.map_err(fhir)
     }
 
-    async fn transact(
+    async fn transact_writes(
         &self,
-        writes: Vec<Write>,
+        writes: Vec<ResourceWrite>,
         now_us: i64,
     ) -> Result<Result<Vec<WriteOutcome>, TransactionError>, StoreError> {
         let effects = Effects::new();
-        match retried(|| attempt(self, &writes, &effects, now_us)).await {
+        match retry_on_contention(|| attempt(self, &writes, &effects, now_us)).await {
             Ok(written) => Ok(Ok(written)),
             Err(Halt::Refused(refusal)) => Ok(Err(refusal)),
             Err(Halt::Failed(error)) => Err(fhir(error)),
@@ -79,7 +79,7 @@ impl ResourceStore for Db {
     }
 }
 
-async fn read(db: &Db, key: &ResourceKey) -> Result<ResourceLookup, StoreError> {
+async fn read(db: &AuthDatabase, key: &ResourceKey) -> Result<ResourceLookup, StoreError> {
     Ok(match read_text(db, key).await? {
         ResourceLookup::Found(found) => {
             let resource = serde_json::from_str(&found.body).map_err(|error| StoreError::Corrupt(Box::new(error)))?;
@@ -95,7 +95,7 @@ async fn read(db: &Db, key: &ResourceKey) -> Result<ResourceLookup, StoreError> 
     })
 }
 
-async fn read_text(db: &Db, key: &ResourceKey) -> Result<ResourceLookup<StoredText>, StoreError> {
+async fn read_text(db: &AuthDatabase, key: &ResourceKey) -> Result<ResourceLookup<StoredResourceText>, StoreError> {
     let Some(table) = Table::find(db, &key.resource_type).await.map_err(fhir)? else {
         return Ok(ResourceLookup::Missing);
     };
@@ -103,7 +103,7 @@ async fn read_text(db: &Db, key: &ResourceKey) -> Result<ResourceLookup<StoredTe
     Ok(match (found, last_write) {
         (Some((version, updated_us, document)), _) => {
             let body = document.0.ok_or_else(|| StoreError::Corrupt(Box::new(NoText)))?;
-            ResourceLookup::Found(StoredText { key: key.clone(), version, updated_us, body })
+            ResourceLookup::Found(StoredResourceText { key: key.clone(), version, updated_us, body })
         }
         (None, Some(version)) => ResourceLookup::Deleted { version },
         (None, None) => ResourceLookup::Missing,

@@ -3,12 +3,12 @@
 //! These are the tables of this server. The crate `migrations` is another thing: the startup
 //! migrations that users write.
 
-use sql_engines::{OpenError, Schema, run, schema_files};
+use sql_engines::{DatabaseOpenError, DatabaseSchema, run, schema_files};
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::resources::watch_all;
 
-const SCHEMA: Schema = Schema {
+const SCHEMA: DatabaseSchema = DatabaseSchema {
     // Any constant does.
     lock: 0x6175_7468_7363_6865,
     files: schema_files!(
@@ -45,14 +45,14 @@ const SCHEMA: Schema = Schema {
 };
 
 /// Applies the files that are missing.
-pub(crate) async fn apply(db: &Db) -> Result<(), OpenError> {
-    let mut tx = db.begin().await.map_err(OpenError::Connect)?;
-    SCHEMA.apply(tx.on()).await?;
-    watch_all(&mut tx).await.map_err(OpenError::Connect)?;
-    tx.commit().await.map_err(OpenError::Connect)
+pub(crate) async fn apply(db: &AuthDatabase) -> Result<(), DatabaseOpenError> {
+    let mut tx = db.begin().await.map_err(DatabaseOpenError::Connect)?;
+    SCHEMA.apply_missing_files(tx.on()).await?;
+    watch_all(&mut tx).await.map_err(DatabaseOpenError::Connect)?;
+    tx.commit().await.map_err(DatabaseOpenError::Connect)
 }
 
 /// Returns whether a server has prepared the database before.
-pub(crate) async fn is_there(db: &Db) -> Result<bool, sqlx::Error> {
-    run!(db.reader(), fetch_one: sqlx::query_scalar(Schema::exists(db.dialect())))
+pub(crate) async fn is_there(db: &AuthDatabase) -> Result<bool, sqlx::Error> {
+    run!(db.reader(), fetch_one: sqlx::query_scalar(DatabaseSchema::exists_statement(db.dialect())))
 }

@@ -1,8 +1,8 @@
 //! Users' SQL, run as its author wrote it: several statements at once, by the simple protocol.
 
 use futures_util::{Stream, StreamExt as _};
-use migrations::{SqlError, SqlPosition};
-use sql_engines::{Dialect, On, run as run_statement};
+use migrations::{SqlPosition, UserSqlError};
+use sql_engines::{PerEngine, SqlDialect, run as run_statement};
 use sqlx::postgres::{PgDatabaseError, PgErrorPosition};
 use sqlx::{AssertSqlSafe, Either, PgConnection, SqliteConnection};
 
@@ -20,19 +20,21 @@ const RESET: &str = "RESET SESSION AUTHORIZATION; RESET ALL";
 #[derive(Debug)]
 pub(crate) enum ScriptFault {
     /// The engine refuses it.
-    Refused(SqlError),
+    Refused(UserSqlError),
     /// The engine failed.
     Failed(sqlx::Error),
 }
 
 /// Runs a script where it may do as it likes, on a connection that is not used again.
-pub(crate) async fn run(on: On<&mut PgConnection, &mut SqliteConnection>, sql: &str) -> Result<(), ScriptFault> {
+pub(crate) async fn run(on: PerEngine<&mut PgConnection, &mut SqliteConnection>, sql: &str) -> Result<(), ScriptFault> {
     // Running what its author wrote is the purpose here; who may is decided by the caller.
     let script = sqlx::raw_sql(AssertSqlSafe(sql));
     let mut done = 0;
     let (engine, ended) = match on {
-        On::Postgres(connection) => (Dialect::Postgres, drain(script.fetch_many(connection), &mut done).await),
-        On::Sqlite(connection) => (Dialect::Sqlite, drain(script.fetch_many(connection), &mut done).await),
+        PerEngine::Postgres(connection) => {
+            (SqlDialect::Postgres, drain(script.fetch_many(connection), &mut done).await)
+        }
+        PerEngine::Sqlite(connection) => (SqlDialect::Sqlite, drain(script.fetch_many(connection), &mut done).await),
     };
     ended.map_err(|error| {
         let place = place(&error, done + 1, sql);
@@ -50,25 +52,25 @@ pub(crate) async fn run_within(tx: &mut Tx, sql: &str) -> Result<(), ScriptFault
     run(tx.on(), sql).await?;
     let unguarded = run_statement!(tx.on(), execute: sqlx::raw_sql(UNGUARD));
     unguarded.map_err(|error| match error {
-        sqlx::Error::Database(_) => ScriptFault::Refused(SqlError {
+        sqlx::Error::Database(_) => ScriptFault::Refused(UserSqlError {
             engine: dialect.engine_name(),
             code: None,
             message: "it ends the transaction it runs in; leave out BEGIN, COMMIT and ROLLBACK, or use the \
                       execution-type not-in-transaction"
                 .to_owned(),
-            place: SqlPosition::WHOLE,
+            place: SqlPosition::WHOLE_TEXT,
         }),
         failed => ScriptFault::Failed(failed),
     })?;
-    if let On::Postgres(connection) = tx.on() {
+    if let PerEngine::Postgres(connection) = tx.on() {
         sqlx::raw_sql(RESET).execute(connection).await.map_err(ScriptFault::Failed)?;
     }
     if let Some(kind) = needed(tx).await.map_err(ScriptFault::Failed)? {
-        return Err(ScriptFault::Refused(SqlError {
+        return Err(ScriptFault::Refused(UserSqlError {
             engine: dialect.engine_name(),
             code: None,
             message: format!("it drops the table of {kind}, which the server needs; delete its rows instead"),
-            place: SqlPosition::WHOLE,
+            place: SqlPosition::WHOLE_TEXT,
         }));
     }
     watch_all(tx).await.map_err(ScriptFault::Failed)

@@ -30,18 +30,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fhir_resource::compartment::{CompartmentMembership, membership};
+use fhir_resource::patient_compartment::{CompartmentMembership, patient_compartment_membership};
 use fhir_resource::{ResourceId, ResourceType, StoredResource};
-use fhir_search::{COMPARTMENT, ParameterType, SearchClause, SearchParameterCatalog};
+use fhir_search::{COMPARTMENT_PARAMETER_NUMBER, SearchClause, SearchParameterCatalog, SearchParameterType};
 use fhir_store::{
-    AccessFilter, ReferringResources, SearchExecutionError, SearchMatches, SearchQuery, SearchStore, StoreError,
+    AccessFilter, RevincludeQuery, SearchExecutionError, SearchMatches, SearchQuery, SearchStore, StoreError,
 };
 use serde_json::json;
-use sql_engines::{Dialect, retried, run};
+use sql_engines::{SqlDialect, retry_on_contention, run};
 
 use self::page::Ran;
 use self::statement::{Bound, Statement, Unanswerable};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::Sql;
 use crate::document::Document;
 use crate::fault::fhir;
@@ -69,16 +69,16 @@ static ABOUT: Sql = Sql::new(
 type Row = (String, i64, i64, Document);
 
 #[async_trait]
-impl SearchStore for Db {
-    async fn catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError> {
+impl SearchStore for AuthDatabase {
+    async fn current_search_parameter_catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError> {
         Ok(Arc::clone(&current(self).await.map_err(fhir)?.catalog))
     }
 
-    async fn known_catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError> {
+    async fn cached_search_parameter_catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError> {
         Ok(Arc::clone(&known(self).await.map_err(fhir)?.catalog))
     }
 
-    fn indexes(&self, catalog: &SearchParameterCatalog, kind: &ResourceType) -> bool {
+    fn is_type_indexed(&self, catalog: &SearchParameterCatalog, kind: &ResourceType) -> bool {
         index::covers(catalog, kind)
     }
 
@@ -86,14 +86,14 @@ impl SearchStore for Db {
         search(self, query).await.map_err(fhir)
     }
 
-    async fn kinds_about(
+    async fn types_in_patient_compartment(
         &self,
         patient: &ResourceId,
     ) -> Result<Result<Vec<ResourceType>, SearchExecutionError>, StoreError> {
         kinds_about(self, patient).await.map_err(fhir)
     }
 
-    async fn among(
+    async fn read_by_ids(
         &self,
         kind: &ResourceType,
         ids: &[ResourceId],
@@ -102,9 +102,9 @@ impl SearchStore for Db {
         among(self, (kind, ids), within).await.map_err(fhir)
     }
 
-    async fn referring(
+    async fn read_referring_resources(
         &self,
-        referring: ReferringResources<'_>,
+        referring: RevincludeQuery<'_>,
         within: &AccessFilter,
         limit: u32,
     ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, StoreError> {
@@ -112,14 +112,15 @@ impl SearchStore for Db {
     }
 }
 
-impl Db {
-    /// Says at which address absolute references are to our own resources. Every node of a deployment says
-    /// the same; another one than before has the rows of those types made again that have absolute references to either.
+impl AuthDatabase {
+    /// Sets the URL under which absolute references are references to this server's resources, and rebuilds affected
+    /// index rows when it has changed. Every node of a deployment says the same; another one than before has the rows
+    /// of those types made again that have absolute references to either.
     ///
     /// # Errors
     /// When the engine fails; nothing is changed then.
-    pub async fn set_fhir_base(&self, own: &str) -> Result<(), sqlx::Error> {
-        retried(|| async {
+    pub async fn set_fhir_base_url(&self, own: &str) -> Result<(), sqlx::Error> {
+        retry_on_contention(|| async {
             let mut tx = self.begin().await?;
             number::set_own(&mut tx, own).await?;
             tx.commit().await
@@ -127,27 +128,26 @@ impl Db {
         .await
     }
 
-    /// Returns how the engine would go about a search, in its own words, a line for each step: for whoever wonders why
-    /// one takes long. There is no line when nothing can be found, or the search is refused.
+    /// Returns the engine's query plan for a search, one step per line; empty when the search is refused or can find
+    /// nothing.
     ///
     /// # Errors
     /// When the engine fails.
-    pub async fn explain_search(&self, query: &SearchQuery) -> Result<Vec<String>, sqlx::Error> {
+    pub async fn explain_search_plan(&self, query: &SearchQuery) -> Result<Vec<String>, sqlx::Error> {
         match find_tables(self, query).await? {
             Some(table) => page::plan(self, &*current(self).await?, &table, query).await,
             None => Ok(Vec::new()),
         }
     }
 
-    /// Returns how the engine would go about reading what refers to resources, in the format of
-    /// [`explain_search`](Self::explain_search).
+    /// Returns the engine's query plan for reading the resources that refer to given ones, one step per line.
     ///
     /// # Errors
     /// When the engine fails.
     #[doc(hidden)]
-    pub async fn explain_referring(
+    pub async fn explain_revinclude_plan(
         &self,
-        referring: ReferringResources<'_>,
+        referring: RevincludeQuery<'_>,
         within: &AccessFilter,
     ) -> Result<Vec<String>, sqlx::Error> {
         let Some(table) = Table::find(self, referring.resource_type).await? else { return Ok(Vec::new()) };
@@ -159,13 +159,12 @@ impl Db {
         }
     }
 
-    /// Returns how the engine would go about reading resources by their ids, in the format of
-    /// [`explain_search`](Self::explain_search).
+    /// Returns the engine's query plan for reading resources by ids, one step per line.
     ///
     /// # Errors
     /// When the engine fails.
     #[doc(hidden)]
-    pub async fn explain_among(
+    pub async fn explain_read_by_ids_plan(
         &self,
         (kind, ids): (&ResourceType, &[ResourceId]),
         within: &AccessFilter,
@@ -181,7 +180,7 @@ impl Db {
 
     /// Has all rows made again, after somebody wrote past the rules.
     pub(crate) async fn renew_index(&self) -> Result<(), sqlx::Error> {
-        retried(|| async {
+        retry_on_contention(|| async {
             let mut tx = self.begin().await?;
             number::renew_all(&mut tx).await?;
             tx.commit().await
@@ -200,7 +199,7 @@ impl From<Unanswerable> for SearchExecutionError {
 }
 
 /// Returns what is known of the index, compared with the database.
-async fn current(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
+async fn current(db: &AuthDatabase) -> Result<Arc<Index>, sqlx::Error> {
     if let Some(known) = db.known_index() {
         let revision: i64 = run!(db.reader(), fetch_one: sqlx::query_scalar(REVISION))?;
         if revision == known.revision {
@@ -211,14 +210,14 @@ async fn current(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
 }
 
 /// Returns what is known of the index, compared by the statement that uses it.
-async fn known(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
+async fn known(db: &AuthDatabase) -> Result<Arc<Index>, sqlx::Error> {
     match db.known_index() {
         Some(known) => Ok(known),
         None => reloaded(db).await,
     }
 }
 
-async fn reloaded(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
+async fn reloaded(db: &AuthDatabase) -> Result<Arc<Index>, sqlx::Error> {
     let mut tx = db.begin().await?;
     let index = Arc::new(Index::read(&mut tx).await?);
     tx.roll_back().await?;
@@ -227,15 +226,18 @@ async fn reloaded(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
 }
 
 /// Returns the table of what is searched for; those that chains look at are known from then on.
-async fn find_tables(db: &Db, query: &SearchQuery) -> Result<Option<Table>, sqlx::Error> {
+async fn find_tables(db: &AuthDatabase, query: &SearchQuery) -> Result<Option<Table>, sqlx::Error> {
     let Some(table) = Table::find(db, &query.search.resource_type).await? else { return Ok(None) };
-    for kind in query.search.clauses.iter().flat_map(SearchClause::referenced_types) {
+    for kind in query.search.clauses.iter().flat_map(SearchClause::chained_resource_types) {
         Table::find(db, kind).await?;
     }
     Ok(Some(table))
 }
 
-async fn search(db: &Db, query: &SearchQuery) -> Result<Result<SearchMatches, SearchExecutionError>, sqlx::Error> {
+async fn search(
+    db: &AuthDatabase,
+    query: &SearchQuery,
+) -> Result<Result<SearchMatches, SearchExecutionError>, sqlx::Error> {
     let Some(table) = find_tables(db, query).await? else {
         return Ok(Ok(SearchMatches { total: Some(0), ..SearchMatches::default() }));
     };
@@ -259,14 +261,14 @@ async fn search(db: &Db, query: &SearchQuery) -> Result<Result<SearchMatches, Se
 }
 
 async fn kinds_about(
-    db: &Db,
+    db: &AuthDatabase,
     patient: &ResourceId,
 ) -> Result<Result<Vec<ResourceType>, SearchExecutionError>, sqlx::Error> {
     let index = current(db).await?;
     let mut kinds = Vec::new();
     let mut asked = BTreeMap::new();
     for kind in resources::kinds(db).await? {
-        match (membership(&kind), index.number(&kind, COMPARTMENT)) {
+        match (patient_compartment_membership(&kind), index.number(&kind, COMPARTMENT_PARAMETER_NUMBER)) {
             (CompartmentMembership::Reference(_), Some(number)) => drop(asked.insert(number, kind)),
             (CompartmentMembership::Reference(_), None) if !index.covers(&kind) => kinds.push(kind),
             // Of a type that nothing was written to there are no rows to make.
@@ -277,7 +279,7 @@ async fn kinds_about(
         }
     }
     let numbers: Vec<serde_json::Value> = asked.keys().map(|number| json!([number])).collect();
-    let sql = ABOUT.on(db.dialect());
+    let sql = ABOUT.text_for_dialect(db.dialect());
     let found: Vec<i64> = run!(db.searcher(), fetch_all: {
         sqlx::query_scalar(sql).bind(serde_json::Value::Array(numbers).to_string()).bind(patient.as_str())
     })?;
@@ -285,7 +287,7 @@ async fn kinds_about(
     Ok(Ok(kinds))
 }
 
-async fn has_any(db: &Db, kind: &ResourceType) -> Result<bool, sqlx::Error> {
+async fn has_any(db: &AuthDatabase, kind: &ResourceType) -> Result<bool, sqlx::Error> {
     let Some(table) = Table::find(db, kind).await? else { return Ok(false) };
     let sql = table.sql(db.dialect(), ANY);
     let any: Option<i64> = run!(db.reader(), fetch_optional: sqlx::query_scalar(sql))?;
@@ -293,7 +295,7 @@ async fn has_any(db: &Db, kind: &ResourceType) -> Result<bool, sqlx::Error> {
 }
 
 async fn among(
-    db: &Db,
+    db: &AuthDatabase,
     (kind, ids): (&ResourceType, &[ResourceId]),
     within: &AccessFilter,
 ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, sqlx::Error> {
@@ -322,8 +324,8 @@ fn write_among(
 }
 
 async fn refer(
-    db: &Db,
-    referring: ReferringResources<'_>,
+    db: &AuthDatabase,
+    referring: RevincludeQuery<'_>,
     within: &AccessFilter,
     limit: u32,
 ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, sqlx::Error> {
@@ -342,7 +344,7 @@ async fn refer(
 fn write_referring(
     statement: &mut Statement<'_>,
     table: &Table,
-    (referring, within): (ReferringResources<'_>, &AccessFilter),
+    (referring, within): (RevincludeQuery<'_>, &AccessFilter),
     limit: u32,
 ) -> Result<Option<String>, Unanswerable> {
     let kind = referring.resource_type;
@@ -350,8 +352,10 @@ fn write_referring(
         vec![statement.number(kind, parameter)?]
     } else {
         let index = statement.index;
-        let references =
-            index.catalog.parameters(kind).filter(|parameter| parameter.parameter_type == ParameterType::Reference);
+        let references = index
+            .catalog
+            .parameters_of_type(kind)
+            .filter(|parameter| parameter.parameter_type == SearchParameterType::Reference);
         references.filter_map(|parameter| statement.number(kind, parameter).ok()).collect()
     };
     if numbers.is_empty() {
@@ -364,10 +368,10 @@ fn write_referring(
     let condition = format!("r.parameter IN ({}) AND r.kind = {to} AND r.target = e.value ->> 0", numbers.join(", "));
     // What is referred to leads to the references, one after the other, and those to the resources.
     let references = match statement.dialect() {
-        Dialect::Postgres => format!(
+        SqlDialect::Postgres => format!(
             "{{elements:{ids}}} CROSS JOIN LATERAL (SELECT r.id FROM search_reference r WHERE {condition} OFFSET 0) AS i"
         ),
-        Dialect::Sqlite => {
+        SqlDialect::Sqlite => {
             format!("(SELECT r.id FROM {{elements:{ids}}} CROSS JOIN search_reference r WHERE {condition}) AS i")
         }
     };
@@ -385,12 +389,12 @@ fn elements(ids: &[ResourceId]) -> String {
 }
 
 async fn fetch(
-    db: &Db,
+    db: &AuthDatabase,
     kind: &ResourceType,
     sql: String,
     bound: Vec<Bound>,
 ) -> Result<Vec<StoredResource>, sqlx::Error> {
-    let sql = Sql::text(db.dialect(), &sql);
+    let sql = Sql::render_to_sql_str(db.dialect(), &sql);
     let is_kept = statement::is_kept_prepared(sql.as_str());
     let rows: Vec<Row> = run!(db.searcher(), fetch_all: {
         bound.into_iter().fold(sqlx::query_as(sql).persistent(is_kept), |asked, value| match value {

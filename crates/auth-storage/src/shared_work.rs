@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use oauth_core::ports::IssuedCode;
-use sql_engines::On;
+use oauth_core::ports::AuthorizationCodeRecord;
+use sql_engines::PerEngine;
 use sqlx::PgPool;
-use task_set::TaskEnded;
+use task_set::UnexpectedTaskEnd;
 
 use crate::batcher::Batcher;
 use crate::caller_status::CallerStatuses;
@@ -23,22 +23,22 @@ pub(crate) struct SharedWork {
     pub(crate) reads: Reading,
     pub(crate) statuses: Batcher<CallerStatuses>,
     pub(crate) visits: Batcher<Visits>,
-    pub(crate) codes: Batcher<Inserts<IssuedCode>>,
+    pub(crate) codes: Batcher<Inserts<AuthorizationCodeRecord>>,
     pub(crate) opaque_tokens: Batcher<Inserts<IssuedOpaque>>,
 }
 
 impl SharedWork {
     /// Starts the tasks on the current runtime.
-    pub(crate) fn start(on: On<PgPool, (Readers, Arc<GroupCommit>)>) -> Self {
+    pub(crate) fn start(on: PerEngine<PgPool, (Readers, Arc<GroupCommit>)>) -> Self {
         match on {
-            On::Postgres(all) => Self {
+            PerEngine::Postgres(all) => Self {
                 reads: Reading::start(Reads::on_postgres(all.clone())),
                 statuses: Batcher::start(CallerStatuses::on_postgres(all.clone())),
                 visits: Batcher::start(Visits::on_postgres(all.clone())),
                 codes: Batcher::start(Inserts::on_postgres(all.clone())),
                 opaque_tokens: Batcher::start(Inserts::on_postgres(all)),
             },
-            On::Sqlite((readers, shared)) => Self {
+            PerEngine::Sqlite((readers, shared)) => Self {
                 reads: Reading::start(Reads::on_sqlite(readers.clone())),
                 statuses: Batcher::start(CallerStatuses::on_sqlite(readers.clone())),
                 visits: Batcher::start(Visits::on_sqlite(readers)),
@@ -49,7 +49,7 @@ impl SharedWork {
     }
 
     /// Ready when a task has ended although nothing stopped it.
-    pub(crate) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<TaskEnded> {
+    pub(crate) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<UnexpectedTaskEnd> {
         let Self { reads, statuses, visits, codes, opaque_tokens } = self;
         let ended = [
             reads.crowd().poll_ended(context),

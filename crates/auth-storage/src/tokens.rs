@@ -1,13 +1,13 @@
 //! Opaque tokens and revocations.
 
 use async_trait::async_trait;
-use oauth_core::ports::{CallerStatus, OpaqueToken, StoreError, TokenHash, TokenStore};
+use oauth_core::ports::{AccessTokenStore, CallerStatus, OpaqueTokenRecord, SecretSha256, StoreError};
 use serde_json::{Value, json};
-use sql_engines::{On, retried, run};
+use sql_engines::{PerEngine, retry_on_contention, run};
 use sqlx::{PgConnection, SqliteConnection};
 
 use crate::caller_status::{StatusAnswer, StatusRequest};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::{Sql, hex};
 use crate::fault::oauth;
 use crate::insert_batch::HashedRow;
@@ -42,33 +42,36 @@ static FORGET_REVOCATIONS: Sql = Sql::new(
 );
 
 #[async_trait]
-impl TokenStore for Db {
-    async fn issue_opaque(&self, token: OpaqueToken, client_version: i64) -> Result<bool, StoreError> {
+impl AccessTokenStore for AuthDatabase {
+    async fn store_opaque_token(&self, token: OpaqueTokenRecord, client_version: i64) -> Result<bool, StoreError> {
         self.opaque_tokens().ask(IssuedOpaque { token, client_version }).await
     }
 
-    async fn find_opaque(&self, hash: &TokenHash) -> Result<Option<(OpaqueToken, CallerStatus)>, StoreError> {
+    async fn find_opaque_token(
+        &self,
+        hash: &SecretSha256,
+    ) -> Result<Option<(OpaqueTokenRecord, CallerStatus)>, StoreError> {
         let StatusAnswer { opaque, standing } = self.statuses().ask(StatusRequest::Opaque(*hash)).await?;
         Ok(opaque.map(|token| (token, standing)))
     }
 
-    async fn revoke(&self, token_id: &str, expires_s: i64) -> Result<(), StoreError> {
+    async fn revoke_token_id(&self, token_id: &str, expires_s: i64) -> Result<(), StoreError> {
         run!(self.writer(), execute: sqlx::query(REVOKE).bind(token_id).bind(expires_s)).map_err(oauth)?;
         Ok(())
     }
 
     /// Also empties the table of nonces that nobody needs any more, which is not counted.
-    async fn forget_expired(&self, now_s: i64) -> Result<u64, StoreError> {
+    async fn delete_expired_tokens(&self, now_s: i64) -> Result<u64, StoreError> {
         let tokens = forget(self, &FORGET_TOKENS, now_s).await.map_err(oauth)?;
         let revocations = forget(self, &FORGET_REVOCATIONS, now_s).await.map_err(oauth)?;
-        retried(|| empty_replay_table(self, now_s)).await.map_err(oauth)?;
+        retry_on_contention(|| empty_replay_table(self, now_s)).await.map_err(oauth)?;
         Ok(tokens.saturating_add(revocations))
     }
 }
 
 /// An opaque token and the version of its Client that it was issued to.
 pub(crate) struct IssuedOpaque {
-    token: OpaqueToken,
+    token: OpaqueTokenRecord,
     client_version: i64,
 }
 
@@ -77,20 +80,20 @@ impl HashedRow for IssuedOpaque {
         &ISSUE
     }
 
-    fn hash(&self) -> &TokenHash {
+    fn hash(&self) -> &SecretSha256 {
         &self.token.hash
     }
 
     fn element(&self) -> Value {
-        let OpaqueToken { hash, token_id, client_id, claims, expires_s } = &self.token;
+        let OpaqueTokenRecord { hash, token_id, client_id, claims, expires_s } = &self.token;
         json!([hex(hash), token_id, client_id, claims.to_string(), expires_s, self.client_version])
     }
 }
 
 /// Stores an opaque access token together with what a transaction stores besides.
 pub(crate) async fn insert_in(
-    tx: On<&mut PgConnection, &mut SqliteConnection>,
-    token: &OpaqueToken,
+    tx: PerEngine<&mut PgConnection, &mut SqliteConnection>,
+    token: &OpaqueTokenRecord,
 ) -> Result<(), sqlx::Error> {
     run!(tx, execute: sqlx::query(INSERT)
         .bind(token.hash.as_slice())
@@ -102,11 +105,11 @@ pub(crate) async fn insert_in(
 }
 
 /// Deletes what ended before `end`, in the unit of the statement, chunk by chunk.
-pub(crate) async fn forget(db: &Db, sql: &Sql, end: i64) -> Result<u64, sqlx::Error> {
+pub(crate) async fn forget(db: &AuthDatabase, sql: &Sql, end: i64) -> Result<u64, sqlx::Error> {
     let rows = i64::try_from(CHUNK_ROWS).unwrap_or(i64::MAX);
     let mut forgotten: u64 = 0;
     loop {
-        let chunk = run!(db.writer(), execute: sqlx::query(sql.on(db.dialect()))
+        let chunk = run!(db.writer(), execute: sqlx::query(sql.text_for_dialect(db.dialect()))
             .bind(end)
             .bind(rows))?;
         forgotten = forgotten.saturating_add(chunk);
@@ -116,13 +119,13 @@ pub(crate) async fn forget(db: &Db, sql: &Sql, end: i64) -> Result<u64, sqlx::Er
     }
 }
 
-async fn empty_replay_table(db: &Db, now_s: i64) -> Result<(), sqlx::Error> {
+async fn empty_replay_table(db: &AuthDatabase, now_s: i64) -> Result<(), sqlx::Error> {
     let Some((any, empty)) = replay::emptying(now_s) else {
         return Ok(());
     };
     let any: bool = run!(db.reader(), fetch_one: sqlx::query_scalar(any))?;
     if any {
-        run!(db.writer(), execute: sqlx::query(empty.on(db.dialect())))?;
+        run!(db.writer(), execute: sqlx::query(empty.text_for_dialect(db.dialect())))?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 //! nearest and add the endpoint's name by the RFC that defines it.
 
 use fhir_resource::ResourceId;
-use oauth_core::ports::{AuditAction, AuditRecord, AuditedOperation};
+use oauth_core::ports::{AuditAction, AuditRecord, AuditedPayerOperation};
 use serde_json::{Map, Value, json};
 
 use super::alike::Entry;
@@ -160,7 +160,7 @@ fn authorization(entry: &Entry) -> Option<Value> {
 }
 
 /// Returns what an operation was about: its Group, its job and how many of what.
-fn operation(asked: &AuditedOperation) -> Value {
+fn operation(asked: &AuditedPayerOperation) -> Value {
     let counts = asked.counts.iter().map(|(name, count)| (*name, count.to_string()));
     let job = asked.job_id.iter().map(|job| ("job", job.clone()));
     let details = std::iter::once(("operation", asked.name.clone())).chain(job).chain(counts);

@@ -4,10 +4,10 @@ use fhir_resource::ResourceType;
 use oauth_core::ports::StoreError;
 use serde_json::json;
 
-use sql_engines::{retried, run};
+use sql_engines::{retry_on_contention, run};
 
 use super::event;
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::Sql;
 use crate::fault::oauth;
 use crate::resources::{Found, Table};
@@ -27,16 +27,16 @@ static FORGET: Sql = Sql::new("DELETE FROM auditevent WHERE id IN (SELECT e.valu
 /// Events that one transaction deletes with the rows of their index.
 const CHUNK: i64 = 500;
 
-impl Db {
+impl AuthDatabase {
     /// Deletes the audit events written before `before_us`, microseconds since the UNIX epoch, with their
     /// history. Returns how many rows.
     ///
     /// # Errors
     /// [`StoreError`]; what was deleted until then stays deleted.
-    pub async fn forget_audit_events(&self, before_us: i64) -> Result<u64, StoreError> {
+    pub async fn delete_audit_events_before(&self, before_us: i64) -> Result<u64, StoreError> {
         let mut forgotten = forget(self, &FORGET_HISTORY, before_us).await.map_err(oauth)?;
         loop {
-            let events = retried(|| forget_events(self, before_us)).await.map_err(oauth)?;
+            let events = retry_on_contention(|| forget_events(self, before_us)).await.map_err(oauth)?;
             forgotten = forgotten.saturating_add(events);
             if events == 0 {
                 return Ok(forgotten);
@@ -46,11 +46,11 @@ impl Db {
 }
 
 /// Deletes the oldest of the events, and what finds them. Returns how many.
-async fn forget_events(db: &Db, before_us: i64) -> Result<u64, sqlx::Error> {
+async fn forget_events(db: &AuthDatabase, before_us: i64) -> Result<u64, sqlx::Error> {
     let kind: ResourceType = event::TYPE.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
     let mut tx = db.begin().await?;
     let Found::Table(table) = Table::find_in(&mut tx, &kind).await? else { return Ok(0) };
-    let (oldest, forget) = (OLDEST.on(tx.dialect()), FORGET.on(tx.dialect()));
+    let (oldest, forget) = (OLDEST.text_for_dialect(tx.dialect()), FORGET.text_for_dialect(tx.dialect()));
     let ids: Vec<String> = run!(tx.on(), fetch_all: sqlx::query_scalar(oldest).bind(before_us).bind(CHUNK))?;
     if ids.is_empty() {
         tx.roll_back().await?;

@@ -11,16 +11,18 @@ use std::time::{Duration, Instant};
 use fhir_resource::ResourceType;
 use fhir_store::StoreError;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
-use payer_exchange::export::{ExportLineWriter, ExportRow, ExportSubjects, ExportWork, QueryTerms, TypeExport};
-use payer_exchange::{PayerStore as _, consent};
+use payer_exchange::bulk_export::{
+    ExportLineWriter, ExportQueryContext, ExportRow, ExportSubjects, ExportWork, ExportedType,
+};
+use payer_exchange::{MemberMatchStore as _, consent};
 
-use sql_engines::{On, run};
+use sql_engines::{PerEngine, run};
 
 use super::packing::{self, Packer};
 use super::rows::{Held, Part};
 use super::worker::{Pause, Turn};
 use super::{JobSettings, told};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::engine::Tx;
 use crate::resources::Table;
 
@@ -60,7 +62,7 @@ struct Place {
 
 /// An export under way.
 struct Export<'a> {
-    db: &'a Db,
+    db: &'a AuthDatabase,
     settings: &'a JobSettings,
     held: &'a Held,
     work: &'a ExportWork,
@@ -108,7 +110,7 @@ impl Step {
 
 /// Works on an export until it is complete or its turn is over.
 pub(super) async fn run(
-    db: &Db,
+    db: &AuthDatabase,
     settings: &JobSettings,
     (held, work): (&Held, &ExportWork),
     turn: &Turn,
@@ -135,7 +137,11 @@ pub(super) async fn run(
 }
 
 /// Returns who of the patients allows it at this moment. It is asked again whenever a node takes the job up.
-async fn consenting(db: &Db, settings: &JobSettings, work: &ExportWork) -> Result<Option<BTreeSet<String>>, Pause> {
+async fn consenting(
+    db: &AuthDatabase,
+    settings: &JobSettings,
+    work: &ExportWork,
+) -> Result<Option<BTreeSet<String>>, Pause> {
     let (Some(rule), ExportSubjects::These(patients)) = (&work.consent, &work.subjects) else {
         return Ok(None);
     };
@@ -143,8 +149,8 @@ async fn consenting(db: &Db, settings: &JobSettings, work: &ExportWork) -> Resul
     let patients: Vec<&str> = patients.iter().map(String::as_str).collect();
     let mut consenting = BTreeSet::new();
     for some in patients.chunks(CONSENTS_OF) {
-        let consents = db.consents(some, &settings.fhir_base).await.map_err(failed)?;
-        consenting.extend(consent::consenting(rule, some, &consents, ((settings.now_us)(), &base_url)));
+        let consents = db.consents_of_patients(some, &settings.fhir_base).await.map_err(failed)?;
+        consenting.extend(consent::consenting_patients(rule, some, &consents, ((settings.now_us)(), &base_url)));
     }
     Ok(Some(consenting))
 }
@@ -155,15 +161,15 @@ fn failed(error: StoreError) -> Pause {
 
 impl Export<'_> {
     /// Makes what is left of a type, and writes it whenever a step is due.
-    async fn write_type(&self, type_work: &TypeExport, step: &mut Step, turn: &Turn) -> Result<(), Pause> {
+    async fn write_type(&self, type_work: &ExportedType, step: &mut Step, turn: &Turn) -> Result<(), Pause> {
         let kind: ResourceType =
             type_work.resource_type.parse().map_err(|_| Pause::Impossible(type_work.resource_type.clone()))?;
         let Some(table) = Table::find(self.db, &kind).await? else {
             return Ok(());
         };
-        let terms = QueryTerms { base_url: &self.settings.fhir_base, now_us: self.held.created_us };
+        let terms = ExportQueryContext { base_url: &self.settings.fhir_base, now_us: self.held.created_us };
         let read_with = (terms, self.settings.correct_format);
-        let lines = ExportLineWriter::of(self.work, (type_work, kind), self.consenting.as_ref(), read_with)
+        let lines = ExportLineWriter::for_type(self.work, (type_work, kind), self.consenting.as_ref(), read_with)
             .map_err(|unsupported| Pause::Impossible(unsupported.to_string()))?;
         let mut made = self.page(&table, &lines, &step.place, FIRST_ROWS).await?;
         while let Some(last) = made.last.take() {
@@ -206,8 +212,8 @@ impl Export<'_> {
             }};
         }
         match self.db.reader() {
-            On::Postgres(pool) => asked!(pool),
-            On::Sqlite(readers) => {
+            PerEngine::Postgres(pool) => asked!(pool),
+            PerEngine::Sqlite(readers) => {
                 let mut reader = readers.acquire().await?;
                 asked!(reader.connection()?)
             }
@@ -231,7 +237,7 @@ impl Export<'_> {
             read_bytes += text.len();
             let row = ExportRow { id: &id, version, updated_us, text: &text };
             let written = if updated_us <= self.held.created_us {
-                self.is_before(updated_us).then(|| lines.write(row, &mut filling.content))
+                self.is_before(updated_us).then(|| lines.write_line(row, &mut filling.content))
             } else {
                 self.write_as_then(table, lines, &id, &mut filling.content).await?
             };
@@ -270,7 +276,7 @@ impl Export<'_> {
         lines: &ExportLineWriter<'_>,
         id: &str,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Result<bool, payer_exchange::export::UnreadableRowError>>, Pause> {
+    ) -> Result<Option<Result<bool, payer_exchange::bulk_export::UnreadableRowError>>, Pause> {
         let sql = table.sql(self.db.dialect(), THEN);
         let then: Option<(i64, i64, String, String)> = run!(self.db.reader(), fetch_optional:
             sqlx::query_as(sql).bind(id).bind(self.held.created_us))?;
@@ -281,7 +287,7 @@ impl Export<'_> {
         if operation == "delete" || !is_after || !self.is_before(updated_us) {
             return Ok(None);
         }
-        Ok(Some(lines.write(ExportRow { id, version, updated_us, text: &text }, out)))
+        Ok(Some(lines.write_line(ExportRow { id, version, updated_us, text: &text }, out)))
     }
 
     /// Writes a step and the place behind it, in one transaction.

@@ -4,21 +4,22 @@
 //! are stored in the transaction that keeps their verdicts.
 
 use aws_lc_rs::digest;
-use fhir_resource::{ResourceId, ResourceType, format};
+use fhir_resource::{ResourceId, ResourceType, format_conversion};
 use fhir_store::{AccessFilter, StoreError};
+use payer_exchange::bulk_export::{ExportQueryContext, access_filter_of_queries};
 use payer_exchange::consent::ConsentContext;
-use payer_exchange::export::{QueryTerms, selection};
 use payer_exchange::member_match::{
-    MatchOutcome, MatchTerms, MatchWork, MatchedMembers, RequiredDemographics, SubmittedMember, group,
+    MatchWork, MatchedMembers, MemberMatchOutcome, PatientMatchRules, RequiredDemographics, SubmittedMember,
+    match_group,
 };
-use payer_exchange::{PayerStore as _, RequestingOrganization};
+use payer_exchange::{MemberMatchStore as _, RequestingOrganization};
 use serde_json::{Value, json};
 
 use super::packing::{self, Lines};
 use super::rows::{self, Held, Part};
 use super::worker::{Pause, Turn};
 use super::{JobSettings, told};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::hex;
 use crate::engine::Tx;
 use crate::fault::fhir;
@@ -35,7 +36,7 @@ const ANSWER: &str = "Parameters";
 
 /// A match under way.
 struct Match<'a> {
-    db: &'a Db,
+    db: &'a AuthDatabase,
     settings: &'a JobSettings,
     held: &'a Held,
     work: &'a MatchWork,
@@ -45,7 +46,7 @@ struct Match<'a> {
 
 /// Works on a match until it is complete or its turn is over.
 pub(super) async fn run(
-    db: &Db,
+    db: &AuthDatabase,
     settings: &JobSettings,
     (held, work): (&Held, &MatchWork),
     turn: &Turn,
@@ -72,13 +73,15 @@ impl Match<'_> {
     /// Decides on a batch of members and keeps what comes of it.
     async fn step(&self, number: usize, members: &[SubmittedMember]) -> Result<(), Pause> {
         let work = self.work;
-        let asked: Vec<Option<RequiredDemographics>> = members.iter().map(RequiredDemographics::of).collect();
-        let known = self.db.known(&asked.iter().flatten().collect::<Vec<_>>()).await.map_err(failed)?;
-        let terms = MatchTerms { kind: work.kind, base_url: &self.base_url, identifier: work.identifier };
-        let found = MatchedMembers::of(members, &asked, &known, terms, &self.within()?);
-        let stored = self.db.consents(&found.patients(), &self.settings.fhir_base).await.map_err(failed)?;
+        let asked: Vec<Option<RequiredDemographics>> = members.iter().map(RequiredDemographics::from_member).collect();
+        let known = self.db.load_member_records(&asked.iter().flatten().collect::<Vec<_>>()).await.map_err(failed)?;
+        let terms = PatientMatchRules { kind: work.kind, base_url: &self.base_url, identifier: work.identifier };
+        let found = MatchedMembers::find_patients(members, &asked, &known, terms, &self.within()?);
+        let stored =
+            self.db.consents_of_patients(&found.patient_ids(), &self.settings.fhir_base).await.map_err(failed)?;
         let judge = ConsentContext { requester: &work.requester, now_us: self.now_us(), base_url: &self.base_url };
-        let (verdicts, kept) = found.judged(&judge, work.kind, &stored, |patient| pair_id(&work.requester, patient));
+        let (verdicts, kept) =
+            found.into_outcomes_and_consents(&judge, work.kind, &stored, |patient| pair_id(&work.requester, patient));
 
         let before = number * BATCH;
         let done = i64::try_from(before + members.len()).unwrap_or(i64::MAX);
@@ -99,9 +102,9 @@ impl Match<'_> {
 
     /// Makes the Groups and the answer of all verdicts.
     async fn conclude(&self) -> Result<(), Pause> {
-        let verdicts: Vec<MatchOutcome> = all_lines(self.db, &self.held.id, VERDICTS).await?;
-        let groups = group::groups(&self.held.id, self.work, &verdicts, self.held.created_us);
-        let answer = lines(ANSWER, 0, std::iter::once(group::answer(self.work.kind, &groups)))?;
+        let verdicts: Vec<MemberMatchOutcome> = all_lines(self.db, &self.held.id, VERDICTS).await?;
+        let groups = match_group::build_match_groups(&self.held.id, self.work, &verdicts, self.held.created_us);
+        let answer = lines(ANSWER, 0, std::iter::once(match_group::build_match_response(self.work.kind, &groups)))?;
         let stored: Vec<(String, Value)> =
             groups.into_iter().map(|group| (group.id, self.stored("Group", group.resource))).collect();
         let mut tx = self.db.begin().await?;
@@ -110,7 +113,7 @@ impl Match<'_> {
         self.finish(tx, &verdicts).await
     }
 
-    async fn finish(&self, mut tx: Tx, verdicts: &[MatchOutcome]) -> Result<(), Pause> {
+    async fn finish(&self, mut tx: Tx, verdicts: &[MemberMatchOutcome]) -> Result<(), Pause> {
         let now_us = self.now_us();
         self.held.drop_file(&mut tx, VERDICTS).await?;
         self.held.end(&mut tx, None, now_us).await??;
@@ -121,8 +124,8 @@ impl Match<'_> {
     /// Returns what the caller reaches of Patients.
     fn within(&self) -> Result<Vec<AccessFilter>, Pause> {
         let kind = kind("Patient")?;
-        let terms = QueryTerms { base_url: &self.settings.fhir_base, now_us: self.held.created_us };
-        let all = self.work.within.iter().map(|any| selection(&kind, any, terms));
+        let terms = ExportQueryContext { base_url: &self.settings.fhir_base, now_us: self.held.created_us };
+        let all = self.work.within.iter().map(|any| access_filter_of_queries(&kind, any, terms));
         all.collect::<Result<_, _>>().map_err(|unsupported| Pause::Impossible(unsupported.to_string()))
     }
 
@@ -131,7 +134,8 @@ impl Match<'_> {
         if let Some(members) = resource.as_object_mut() {
             members.insert("resourceType".to_owned(), kind.into());
         }
-        let mut resource = if self.settings.correct_format { format::to_native(resource) } else { resource };
+        let mut resource =
+            if self.settings.correct_format { format_conversion::convert_to_native(resource) } else { resource };
         if let Some(members) = resource.as_object_mut() {
             members.remove("resourceType");
         }
@@ -140,13 +144,13 @@ impl Match<'_> {
 }
 
 /// Returns the ids of the Consents that a completed match kept.
-pub(super) async fn consents_of(db: &Db, id: &ResourceId) -> Result<Vec<String>, StoreError> {
+pub(super) async fn consents_of(db: &AuthDatabase, id: &ResourceId) -> Result<Vec<String>, StoreError> {
     all_lines(db, id, CONSENTS).await.map_err(fhir)
 }
 
 /// Every line of a file that a job keeps for itself.
 async fn all_lines<T: serde::de::DeserializeOwned>(
-    db: &Db,
+    db: &AuthDatabase,
     id: &ResourceId,
     file: &str,
 ) -> Result<Vec<T>, sqlx::Error> {

@@ -7,14 +7,14 @@
 //! `docs/decisions.md`, "Member match".
 
 use fhir_resource::ResourceType;
-use fhir_store::{PatchDocument, ResourceStore as _, StoreError, Write, WriteOperation};
+use fhir_store::{PatchDocument, ResourceStore as _, ResourceWrite, StoreError, WriteOperation};
 use jiff::Timestamp;
-use payer_exchange::member_match::group;
+use payer_exchange::member_match::match_group;
 use serde_json::{Value, json};
 
 use sql_engines::run;
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::document::Document;
 use crate::fault::fhir;
 use crate::resources::Table;
@@ -30,7 +30,7 @@ WHERE t.id > $1 AND (t.id LIKE '%-matched' OR t.id LIKE '%-nomatch' OR t.id LIKE
 ORDER BY t.id LIMIT $3";
 
 /// Ends what is over at this moment, unix microseconds; returns how many Groups were written or deleted.
-pub(super) async fn end(db: &Db, now_us: i64) -> Result<u64, StoreError> {
+pub(super) async fn end(db: &AuthDatabase, now_us: i64) -> Result<u64, StoreError> {
     let kind: ResourceType = "Group".parse().map_err(|error| fhir(sqlx::Error::Decode(Box::new(error))))?;
     let Some(table) = Table::find(db, &kind).await.map_err(fhir)? else {
         return Ok(0);
@@ -49,7 +49,7 @@ pub(super) async fn end(db: &Db, now_us: i64) -> Result<u64, StoreError> {
             let operation = document.read("Group", &id).and_then(|group| due(&group, written_us, now_us));
             let (Some(operation), Ok(key)) = (operation, format!("Group/{id}").parse()) else { continue };
             // Whoever changed it in this moment has the last word: what is refused is looked at again next time.
-            if db.transact(vec![Write::to(key, operation)], now_us).await?.is_ok() {
+            if db.transact_writes(vec![ResourceWrite::unconditional(key, operation)], now_us).await?.is_ok() {
                 ended += 1;
             }
         }
@@ -59,7 +59,7 @@ pub(super) async fn end(db: &Db, now_us: i64) -> Result<u64, StoreError> {
 /// Returns what is to be done with a Group.
 fn due(group: &Value, written_us: i64, now_us: i64) -> Option<WriteOperation> {
     let is_active = group.get("active") == Some(&Value::Bool(true));
-    match (group::is_over(group, now_us), is_active) {
+    match (match_group::is_group_expired(group, now_us), is_active) {
         (false, _) => None,
         (true, true) => Some(WriteOperation::Patch(PatchDocument::Merge(json!({"active": false})))),
         (true, false) => (written_us < now_us.saturating_sub(KEPT_US)).then_some(WriteOperation::Delete),

@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use fhir_resource::ResourceType;
-use fhir_store::{Filter, ListQuery, ResourceStore as _, StoreError};
-use payer_exchange::PayerStore;
+use fhir_store::{ElementEqualityFilter, ListQuery, ResourceStore as _, StoreError};
+use payer_exchange::MemberMatchStore;
 use payer_exchange::member_match::{MemberRecords, RequiredDemographics};
 use serde_json::{Value, json};
 
 use sql_engines::run;
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::Sql;
 use crate::document::Document;
 use crate::fault::fhir;
@@ -42,28 +42,32 @@ SELECT t.id, t.resource FROM {elements:$1} JOIN consent t ON {of_patient:uri} = 
 type Row = (String, Document);
 
 #[async_trait]
-impl PayerStore for Db {
-    async fn known(&self, asked: &[&RequiredDemographics]) -> Result<MemberRecords, StoreError> {
+impl MemberMatchStore for AuthDatabase {
+    async fn load_member_records(&self, asked: &[&RequiredDemographics]) -> Result<MemberRecords, StoreError> {
         // What is small is not the same everywhere beyond ASCII; the rules of matching compare it then.
         let family = |asked: &RequiredDemographics| {
-            if asked.family().is_ascii() { asked.family().to_owned() } else { String::new() }
+            if asked.family_name().is_ascii() { asked.family_name().to_owned() } else { String::new() }
         };
         let born = keys(asked.iter().map(|asked| [asked.birth_date().to_owned(), family(asked)]));
         let subscribed = keys(asked.iter().filter_map(|asked| Some([asked.subscriber_id()?.to_owned()])));
         let patients = ask(self, (&BORN, "Patient"), &born).await?;
         let coverages = ask(self, (&SUBSCRIBED, "Coverage"), &subscribed).await?;
-        Ok(MemberRecords::of(patients, coverages.into_iter().map(|(_, coverage)| coverage)))
+        Ok(MemberRecords::from_resources(patients, coverages.into_iter().map(|(_, coverage)| coverage)))
     }
 
-    async fn consents(&self, patients: &[&str], fhir_base: &str) -> Result<Vec<(String, Value)>, StoreError> {
+    async fn consents_of_patients(
+        &self,
+        patients: &[&str],
+        fhir_base: &str,
+    ) -> Result<Vec<(String, Value)>, StoreError> {
         let named = |id: &&str| json!([id, format!("Patient/{id}"), format!("{fhir_base}/Patient/{id}")]);
         ask(self, (&CONSENTS, "Consent"), &patients.iter().map(named).collect::<Vec<_>>()).await
     }
 
-    async fn organizations(&self, system: &str, value: &str) -> Result<Vec<String>, StoreError> {
+    async fn organization_ids_by_identifier(&self, system: &str, value: &str) -> Result<Vec<String>, StoreError> {
         let kind: ResourceType = "Organization".parse().map_err(|error| fhir(sqlx::Error::Decode(Box::new(error))))?;
-        let filters = vec![Filter::new(["identifier", "value"], value)];
-        let query = ListQuery { filters, count: fhir_search::limits::MAX_COUNT, ..ListQuery::all(kind) };
+        let filters = vec![ElementEqualityFilter::new(["identifier", "value"], value)];
+        let query = ListQuery { filters, count: fhir_search::limits::MAX_PAGE_SIZE, ..ListQuery::all_of_type(kind) };
         let all = self.list(&query).await?.entries;
         let is = |identifier: &Value| {
             let text = |name: &str| identifier.get(name).and_then(Value::as_str);
@@ -84,13 +88,17 @@ fn keys<const PARTS: usize>(keys: impl Iterator<Item = [String; PARTS]>) -> Vec<
 }
 
 /// Returns the resources that a statement finds, each once; none where nothing is asked.
-async fn ask(db: &Db, (sql, kind): (&Sql, &str), asked: &[Value]) -> Result<Vec<(String, Value)>, StoreError> {
+async fn ask(
+    db: &AuthDatabase,
+    (sql, kind): (&Sql, &str),
+    asked: &[Value],
+) -> Result<Vec<(String, Value)>, StoreError> {
     if asked.is_empty() {
         return Ok(Vec::new());
     }
     let asked = Value::from(asked).to_string();
     let rows: Vec<Row> =
-        run!(db.reader(), fetch_all: sqlx::query_as(sql.on(db.dialect())).bind(&asked)).map_err(fhir)?;
+        run!(db.reader(), fetch_all: sqlx::query_as(sql.text_for_dialect(db.dialect())).bind(&asked)).map_err(fhir)?;
     let read = rows.into_iter().filter_map(|(id, document)| Some((id.clone(), document.read(kind, &id)?)));
     let once: BTreeMap<String, Value> = read.collect();
     Ok(once.into_iter().collect())

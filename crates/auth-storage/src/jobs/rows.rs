@@ -4,12 +4,12 @@
 //! are taken by another. Every write of a job names its holder, so what a node does after it lost a job is refused.
 
 use fhir_resource::ResourceId;
-use payer_exchange::jobs::{Job, JobFile, JobState, JobWork, NewJob, OPEN_JOBS_MAX, TooManyJobsError};
+use payer_exchange::jobs::{Job, JobFile, JobState, JobWork, NewJob, OPEN_JOBS_PER_OWNER_MAX, TooManyJobsError};
 use serde_json::Value;
 
 use sql_engines::run;
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::Sql;
 use crate::engine::Tx;
 use crate::tokens::forget;
@@ -88,7 +88,7 @@ pub(super) struct Part {
 pub(super) struct Lost;
 
 pub(super) async fn enqueue(
-    db: &Db,
+    db: &AuthDatabase,
     job: &NewJob,
     now_us: i64,
 ) -> Result<Result<ResourceId, TooManyJobsError>, sqlx::Error> {
@@ -96,15 +96,15 @@ pub(super) async fn enqueue(
     let work = serde_json::to_string(&job.work).map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
     let added = run!(db.writer(), execute: sqlx::query(ENQUEUE)
         .bind(id.to_string()).bind(&job.owner).bind(&job.url).bind(&work).bind(now_us)
-        .bind(i64::from(OPEN_JOBS_MAX)))?;
+        .bind(i64::from(OPEN_JOBS_PER_OWNER_MAX)))?;
     Ok(if added == 0 { Err(TooManyJobsError) } else { Ok(ResourceId::from(id)) })
 }
 
 /// Takes the job whose turn it is.
-pub(super) async fn take(db: &Db, now_us: i64) -> Result<Option<Held>, sqlx::Error> {
+pub(super) async fn take(db: &AuthDatabase, now_us: i64) -> Result<Option<Held>, sqlx::Error> {
     type Row = (String, String, String, i64, i64, String, i64);
     let holder = uuid::Uuid::new_v4().to_string();
-    let row: Option<Row> = run!(db.writer(), fetch_optional: sqlx::query_as(TAKE.on(db.dialect()))
+    let row: Option<Row> = run!(db.writer(), fetch_optional: sqlx::query_as(TAKE.text_for_dialect(db.dialect()))
         .bind(&holder).bind(now_us.saturating_add(HELD_US)).bind(now_us))?;
     let Some((id, owner, work, created_us, attempts, progress, done)) = row else {
         return Ok(None);
@@ -116,7 +116,7 @@ pub(super) async fn take(db: &Db, now_us: i64) -> Result<Option<Held>, sqlx::Err
 
 impl Held {
     /// Says that this node still works on it.
-    pub(super) async fn hold(&self, db: &Db, now_us: i64) -> Result<Result<(), Lost>, sqlx::Error> {
+    pub(super) async fn hold(&self, db: &AuthDatabase, now_us: i64) -> Result<Result<(), Lost>, sqlx::Error> {
         let until_us = now_us.saturating_add(HELD_US);
         let held = run!(db.writer(), execute: sqlx::query(HOLD)
             .bind(self.id.as_str()).bind(&self.holder).bind(until_us))?;
@@ -124,7 +124,7 @@ impl Held {
     }
 
     /// Lets anybody take it, from `from_us` on, behind those who wait.
-    pub(super) async fn give_back(&self, db: &Db, from_us: i64, now_us: i64) -> Result<(), sqlx::Error> {
+    pub(super) async fn give_back(&self, db: &AuthDatabase, from_us: i64, now_us: i64) -> Result<(), sqlx::Error> {
         run!(db.writer(), execute: sqlx::query(GIVE_BACK)
             .bind(self.id.as_str()).bind(&self.holder).bind(from_us).bind(now_us))?;
         Ok(())
@@ -171,7 +171,7 @@ impl Held {
     }
 }
 
-pub(super) async fn find(db: &Db, id: &ResourceId, owner: &str) -> Result<Option<Job>, sqlx::Error> {
+pub(super) async fn find(db: &AuthDatabase, id: &ResourceId, owner: &str) -> Result<Option<Job>, sqlx::Error> {
     let row: Option<(String, String, String, i64, i64)> =
         run!(db.reader(), fetch_optional: sqlx::query_as(FIND).bind(id.as_str()).bind(owner))?;
     let Some((state, url, work, created_us, done)) = row else {
@@ -190,7 +190,7 @@ pub(super) async fn find(db: &Db, id: &ResourceId, owner: &str) -> Result<Option
     Ok(Some(Job { id: id.clone(), state, url, endpoint: work.endpoint(), created_us, done, incremental, files }))
 }
 
-async fn files(db: &Db, id: &ResourceId) -> Result<Vec<JobFile>, sqlx::Error> {
+async fn files(db: &AuthDatabase, id: &ResourceId) -> Result<Vec<JobFile>, sqlx::Error> {
     let rows: Vec<(String, i64, i64, i64)> = run!(db.reader(), fetch_all: sqlx::query_as(FILES).bind(id.as_str()))?;
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
     let file = |(name, resources, size_bytes, packed_bytes)| JobFile {
@@ -203,7 +203,7 @@ async fn files(db: &Db, id: &ResourceId) -> Result<Vec<JobFile>, sqlx::Error> {
 }
 
 /// A part as it is kept: packed.
-pub(super) async fn part(db: &Db, id: &str, file: &str, number: i64) -> Result<Option<Vec<u8>>, sqlx::Error> {
+pub(super) async fn part(db: &AuthDatabase, id: &str, file: &str, number: i64) -> Result<Option<Vec<u8>>, sqlx::Error> {
     run!(db.reader(), fetch_optional: sqlx::query_scalar(PART).bind(id).bind(file).bind(number))
 }
 
@@ -214,7 +214,7 @@ pub(super) async fn delete(tx: &mut Tx, id: &ResourceId, owner: &str) -> Result<
 }
 
 /// Deletes the jobs that ended before a moment, with all their parts; returns how many jobs.
-pub(super) async fn forget_before(db: &Db, before_us: i64) -> Result<u64, sqlx::Error> {
+pub(super) async fn forget_before(db: &AuthDatabase, before_us: i64) -> Result<u64, sqlx::Error> {
     forget(db, &FORGET, before_us).await
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::{Notify, watch};
 
 use super::rows::{self, Held, Lost};
 use super::{JobSettings, export, matching, told};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 
 /// How long a node without news waits before it looks for jobs of others.
 const LOOK: Duration = Duration::from_secs(2);
@@ -71,7 +71,7 @@ impl Turn {
 
 /// A task that works on one job at a time.
 pub(super) struct Worker {
-    pub(super) db: Db,
+    pub(super) db: AuthDatabase,
     pub(super) settings: Arc<JobSettings>,
     pub(super) news: Arc<Notify>,
     pub(super) stopped: watch::Receiver<bool>,

@@ -5,7 +5,7 @@
 //! the same moment: whoever is turned away asks why with a second one, which sees what the first one
 //! waited for.
 
-use oauth_core::ports::{FirstTokens, TokenRotation};
+use oauth_core::ports::{FirstFamilyTokens, RefreshTokenRotation};
 use sqlx::{Executor, PgPool, Postgres};
 
 use super::codes::{Issue, Redeem, Redeemed};
@@ -88,7 +88,7 @@ pub(super) async fn redeem<'c>(
     on: impl Executor<'c, Database = Postgres>,
     asked: &Redeem,
 ) -> Result<Redeemed, sqlx::Error> {
-    let Redeem { hash, now_s, tokens: FirstTokens { family, access, refresh } } = asked;
+    let Redeem { hash, now_s, tokens: FirstFamilyTokens { family, access, refresh } } = asked;
     let (access, refresh) = (access.as_ref(), refresh.as_ref());
     let (used, stored) = sqlx::query_as(REDEEM)
         .bind(hash.as_slice())
@@ -117,7 +117,7 @@ pub(super) async fn redeem<'c>(
 /// Returns whether the token was there to be used; then its successor is stored.
 pub(super) async fn rotate<'c>(
     on: impl Executor<'c, Database = Postgres>,
-    rotation: &TokenRotation,
+    rotation: &RefreshTokenRotation,
 ) -> Result<bool, sqlx::Error> {
     let (successor, access) = (&rotation.successor, rotation.access.as_ref());
     sqlx::query_scalar(ROTATE)

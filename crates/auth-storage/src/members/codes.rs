@@ -2,14 +2,15 @@
 
 use async_trait::async_trait;
 use oauth_core::ports::{
-    CodeIssue, CodeRedemption, FirstTokens, GrantDecision, IssuedCode, LaunchUse, StoreError, StoredCode, TokenHash,
+    AuthorizationCodeRecord, AuthorizationCodeState, CodeIssueOutcome, CodeRedemptionOutcome, ConsentGrantDecision,
+    FirstFamilyTokens, SecretSha256, SingleUseLaunchContext, StoreError,
 };
 use serde_json::{Value, json};
 
-use sql_engines::{On, retried, run};
+use sql_engines::{PerEngine, retry_on_contention, run};
 
 use super::{at_once, document_of, families, grants, together};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::{Sql, hex};
 use crate::engine::Tx;
 use crate::fault::oauth;
@@ -47,33 +48,35 @@ type FoundRow = (String, String, String, String, i64, bool, Option<i64>, Option<
 
 /// What [`issue`] is asked for.
 pub(super) struct Issue {
-    pub(super) code: IssuedCode,
-    pub(super) given: Option<GrantDecision>,
-    pub(super) launch: Option<LaunchUse>,
+    pub(super) code: AuthorizationCodeRecord,
+    pub(super) given: Option<ConsentGrantDecision>,
+    pub(super) launch: Option<SingleUseLaunchContext>,
 }
 
-pub(super) async fn issue(db: &Db, asked: Issue) -> Result<CodeIssue, StoreError> {
+pub(super) async fn issue(db: &AuthDatabase, asked: Issue) -> Result<CodeIssueOutcome, StoreError> {
     if asked.given.is_none() && asked.launch.is_none() {
         let stored = db.codes().ask(asked.code).await?;
-        return Ok(if stored { CodeIssue::Issued } else { CodeIssue::GrantChanged });
+        return Ok(if stored { CodeIssueOutcome::Issued } else { CodeIssueOutcome::GrantChanged });
     }
     match db.fastest() {
-        On::Postgres(_) if asked.given.is_some() => retried(|| alone(db, &asked)).await.map_err(oauth),
-        On::Postgres(pool) => match retried(|| at_once::issue(pool, &asked)).await.map_err(oauth)? {
-            (_, true) => Ok(CodeIssue::Issued),
-            (true, false) => Ok(CodeIssue::LaunchUsed),
-            (false, false) => Ok(CodeIssue::GrantChanged),
+        PerEngine::Postgres(_) if asked.given.is_some() => {
+            retry_on_contention(|| alone(db, &asked)).await.map_err(oauth)
+        }
+        PerEngine::Postgres(pool) => match retry_on_contention(|| at_once::issue(pool, &asked)).await.map_err(oauth)? {
+            (_, true) => Ok(CodeIssueOutcome::Issued),
+            (true, false) => Ok(CodeIssueOutcome::LaunchUsed),
+            (false, false) => Ok(CodeIssueOutcome::GrantChanged),
         },
-        On::Sqlite(shared) => shared.run(asked).await,
+        PerEngine::Sqlite(shared) => shared.run(asked).await,
     }
 }
 
-impl HashedRow for IssuedCode {
+impl HashedRow for AuthorizationCodeRecord {
     fn insert() -> &'static Sql {
         &INSERT_MANY
     }
 
-    fn hash(&self) -> &TokenHash {
+    fn hash(&self) -> &SecretSha256 {
         &self.hash
     }
 
@@ -85,14 +88,14 @@ impl HashedRow for IssuedCode {
 
 #[async_trait]
 impl Work for Issue {
-    type Outcome = CodeIssue;
+    type Outcome = CodeIssueOutcome;
 
-    async fn run(&self, tx: &mut Tx) -> Result<CodeIssue, sqlx::Error> {
+    async fn run(&self, tx: &mut Tx) -> Result<CodeIssueOutcome, sqlx::Error> {
         let Self { code, given, launch } = self;
-        if let Some(LaunchUse { jti, expires_s }) = launch {
+        if let Some(SingleUseLaunchContext { jti, expires_s }) = launch {
             let new = run!(tx.on(), execute: sqlx::query(USE_LAUNCH).bind(jti).bind(expires_s))?;
             if new == 0 {
-                return Ok(CodeIssue::LaunchUsed);
+                return Ok(CodeIssueOutcome::LaunchUsed);
             }
         }
         let stands = match given {
@@ -100,18 +103,18 @@ impl Work for Issue {
             None => true,
         };
         if stands && insert(tx, code).await? {
-            return Ok(CodeIssue::Issued);
+            return Ok(CodeIssueOutcome::Issued);
         }
         // The transaction is others' too and goes on.
-        if let Some(LaunchUse { jti, .. }) = launch {
+        if let Some(SingleUseLaunchContext { jti, .. }) = launch {
             run!(tx.on(), execute: sqlx::query(FORGET_LAUNCH).bind(jti))?;
         }
-        Ok(CodeIssue::GrantChanged)
+        Ok(CodeIssueOutcome::GrantChanged)
     }
 }
 
 /// Returns whether the code was stored, because its grant is there.
-async fn insert(tx: &mut Tx, code: &IssuedCode) -> Result<bool, sqlx::Error> {
+async fn insert(tx: &mut Tx, code: &AuthorizationCodeRecord) -> Result<bool, sqlx::Error> {
     let stored = run!(tx.on(), execute: sqlx::query(INSERT)
         .bind(code.hash.as_slice())
         .bind(&code.client_id)
@@ -122,43 +125,48 @@ async fn insert(tx: &mut Tx, code: &IssuedCode) -> Result<bool, sqlx::Error> {
     Ok(stored > 0)
 }
 
-pub(super) async fn find(db: &Db, hash: &TokenHash) -> Result<Option<StoredCode>, sqlx::Error> {
+pub(super) async fn find(
+    db: &AuthDatabase,
+    hash: &SecretSha256,
+) -> Result<Option<AuthorizationCodeState>, sqlx::Error> {
     let row: Option<FoundRow> = run!(db.reader(), fetch_optional: sqlx::query_as(FIND).bind(hash.as_slice()))?;
     let Some((client_id, family_id, grant_id, authorization, expires_s, used, client_version, user_version)) = row
     else {
         return Ok(None);
     };
     let authorization = document_of(&authorization)?;
-    let code = IssuedCode { hash: *hash, client_id, family_id, grant_id, authorization, expires_s };
-    Ok(Some(StoredCode { code, used, client_version, user_version }))
+    let code = AuthorizationCodeRecord { hash: *hash, client_id, family_id, grant_id, authorization, expires_s };
+    Ok(Some(AuthorizationCodeState { code, used, client_version, user_version }))
 }
 
 /// What [`redeem`] is asked for.
 pub(super) struct Redeem {
-    pub(super) hash: TokenHash,
+    pub(super) hash: SecretSha256,
     pub(super) now_s: i64,
-    pub(super) tokens: FirstTokens,
+    pub(super) tokens: FirstFamilyTokens,
 }
 
-pub(super) async fn redeem(db: &Db, asked: Redeem) -> Result<CodeRedemption, StoreError> {
+pub(super) async fn redeem(db: &AuthDatabase, asked: Redeem) -> Result<CodeRedemptionOutcome, StoreError> {
     match db.fastest() {
-        On::Postgres(pool) => match retried(|| at_once::redeem(pool, &asked)).await.map_err(oauth)?.told() {
-            Some(outcome) => Ok(outcome),
-            None => retried(|| alone(db, &asked)).await.map_err(oauth),
-        },
-        On::Sqlite(shared) => shared.run(asked).await,
+        PerEngine::Postgres(pool) => {
+            match retry_on_contention(|| at_once::redeem(pool, &asked)).await.map_err(oauth)?.told() {
+                Some(outcome) => Ok(outcome),
+                None => retry_on_contention(|| alone(db, &asked)).await.map_err(oauth),
+            }
+        }
+        PerEngine::Sqlite(shared) => shared.run(asked).await,
     }
 }
 
 #[async_trait]
 impl Work for Redeem {
-    type Outcome = CodeRedemption;
+    type Outcome = CodeRedemptionOutcome;
 
     /// The code's row is taken first and the grant's second, everywhere.
-    async fn run(&self, tx: &mut Tx) -> Result<CodeRedemption, sqlx::Error> {
+    async fn run(&self, tx: &mut Tx) -> Result<CodeRedemptionOutcome, sqlx::Error> {
         let done = match tx.on() {
-            On::Postgres(connection) => at_once::redeem(connection, self).await?,
-            On::Sqlite(connection) => together::redeem(connection, self).await?,
+            PerEngine::Postgres(connection) => at_once::redeem(connection, self).await?,
+            PerEngine::Sqlite(connection) => together::redeem(connection, self).await?,
         };
         match done.told() {
             Some(outcome) => Ok(outcome),
@@ -177,26 +185,26 @@ pub(super) struct Redeemed {
 
 impl Redeemed {
     /// Returns what the caller is told; nothing yet when the code was not there to be used.
-    fn told(&self) -> Option<CodeRedemption> {
+    fn told(&self) -> Option<CodeRedemptionOutcome> {
         match (self.used, self.stored) {
-            (true, true) => Some(CodeRedemption::Granted),
-            (true, false) => Some(CodeRedemption::Withdrawn),
+            (true, true) => Some(CodeRedemptionOutcome::Granted),
+            (true, false) => Some(CodeRedemptionOutcome::Withdrawn),
             (false, _) => None,
         }
     }
 }
 
 /// The reason why a code could not be used; if it was used before, what it gave ends here.
-async fn refuse(tx: &mut Tx, hash: &TokenHash, now_s: i64) -> Result<CodeRedemption, sqlx::Error> {
+async fn refuse(tx: &mut Tx, hash: &SecretSha256, now_s: i64) -> Result<CodeRedemptionOutcome, sqlx::Error> {
     let row: Option<(String, i64, bool, bool)> =
         run!(tx.on(), fetch_optional: sqlx::query_as(WHY_NOT).bind(hash.as_slice()))?;
     match row {
-        None => Ok(CodeRedemption::Unknown),
+        None => Ok(CodeRedemptionOutcome::Unknown),
         Some((family_id, _, true, _)) => {
-            Ok(CodeRedemption::AlreadyUsed { ended: families::revoke_in(tx, &family_id, now_s).await? })
+            Ok(CodeRedemptionOutcome::AlreadyUsed { ended: families::revoke_in(tx, &family_id, now_s).await? })
         }
-        Some((_, expires_s, ..)) if expires_s <= now_s => Ok(CodeRedemption::Expired),
-        Some((.., false)) => Ok(CodeRedemption::Withdrawn),
+        Some((_, expires_s, ..)) if expires_s <= now_s => Ok(CodeRedemptionOutcome::Expired),
+        Some((.., false)) => Ok(CodeRedemptionOutcome::Withdrawn),
         Some(_) => Err(sqlx::Error::Encode("the tokens are of another family or grant than the code".into())),
     }
 }

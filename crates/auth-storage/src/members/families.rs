@@ -2,14 +2,14 @@
 
 use async_trait::async_trait;
 use oauth_core::ports::{
-    DIRECT_FAMILIES_MAX, FirstTokens, RefreshToken, RotationOutcome, StoreError, StoredRefreshToken, TokenFamily,
-    TokenHash, TokenRotation,
+    FirstFamilyTokens, GRANTLESS_FAMILIES_PER_APP_MAX, RefreshTokenRecord, RefreshTokenRotation,
+    RefreshTokenRotationOutcome, RefreshTokenState, SecretSha256, StoreError, TokenFamily,
 };
 
-use sql_engines::{On, retried, run};
+use sql_engines::{PerEngine, retry_on_contention, run};
 
 use super::{at_once, document_of, hash_of, together};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::engine::Tx;
 use crate::fault::oauth;
 use crate::group_commit::{Work, alone};
@@ -72,15 +72,15 @@ type FoundRow = (
     i64,
 );
 
-pub(super) async fn begin(db: &Db, first: &FirstTokens) -> Result<(), sqlx::Error> {
+pub(super) async fn begin(db: &AuthDatabase, first: &FirstFamilyTokens) -> Result<(), sqlx::Error> {
     let mut tx = db.begin().await?;
     insert(&mut tx, first).await?;
     tx.commit().await
 }
 
 /// Stores a family with its first tokens.
-async fn insert(tx: &mut Tx, first: &FirstTokens) -> Result<(), sqlx::Error> {
-    let FirstTokens { family, access, refresh } = first;
+async fn insert(tx: &mut Tx, first: &FirstFamilyTokens) -> Result<(), sqlx::Error> {
+    let FirstFamilyTokens { family, access, refresh } = first;
     run!(tx.on(), execute: sqlx::query(INSERT)
         .bind(&family.id)
         .bind(&family.client_id)
@@ -103,12 +103,12 @@ async fn insert(tx: &mut Tx, first: &FirstTokens) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-pub(super) async fn find(db: &Db, hash: &TokenHash) -> Result<Option<StoredRefreshToken>, sqlx::Error> {
+pub(super) async fn find(db: &AuthDatabase, hash: &SecretSha256) -> Result<Option<RefreshTokenState>, sqlx::Error> {
     let row: Option<FoundRow> = run!(db.reader(), fetch_optional: sqlx::query_as(FIND).bind(hash.as_slice()))?;
     row.map(|row| found(*hash, row)).transpose()
 }
 
-fn found(hash: TokenHash, row: FoundRow) -> Result<StoredRefreshToken, sqlx::Error> {
+fn found(hash: SecretSha256, row: FoundRow) -> Result<RefreshTokenState, sqlx::Error> {
     let (family_id, issued_s, expires_s, used_s, client_id, user_id, grant_id, credential, ..) = row;
     let (.., authorization, created_s, family_expires_s, revoked, client_version, user_version, policy_revision) = row;
     let family = TokenFamily {
@@ -121,40 +121,40 @@ fn found(hash: TokenHash, row: FoundRow) -> Result<StoredRefreshToken, sqlx::Err
         created_s,
         expires_s: family_expires_s,
     };
-    let token = RefreshToken { hash, family_id, issued_s, expires_s };
-    Ok(StoredRefreshToken { token, used_s, family, revoked, client_version, user_version, policy_revision })
+    let token = RefreshTokenRecord { hash, family_id, issued_s, expires_s };
+    Ok(RefreshTokenState { token, used_s, family, revoked, client_version, user_version, policy_revision })
 }
 
 /// What [`rotate`] is asked for.
-pub(super) struct Rotate(pub(super) TokenRotation);
+pub(super) struct Rotate(pub(super) RefreshTokenRotation);
 
-pub(super) async fn rotate(db: &Db, asked: Rotate) -> Result<RotationOutcome, StoreError> {
+pub(super) async fn rotate(db: &AuthDatabase, asked: Rotate) -> Result<RefreshTokenRotationOutcome, StoreError> {
     match db.fastest() {
-        On::Postgres(pool) => {
-            if retried(|| at_once::rotate(pool, &asked.0)).await.map_err(oauth)? {
-                return Ok(RotationOutcome::Rotated);
+        PerEngine::Postgres(pool) => {
+            if retry_on_contention(|| at_once::rotate(pool, &asked.0)).await.map_err(oauth)? {
+                return Ok(RefreshTokenRotationOutcome::Rotated);
             }
-            retried(|| alone(db, &asked)).await.map_err(oauth)
+            retry_on_contention(|| alone(db, &asked)).await.map_err(oauth)
         }
-        On::Sqlite(shared) => shared.run(asked).await,
+        PerEngine::Sqlite(shared) => shared.run(asked).await,
     }
 }
 
 #[async_trait]
 impl Work for Rotate {
-    type Outcome = RotationOutcome;
+    type Outcome = RefreshTokenRotationOutcome;
 
-    async fn run(&self, tx: &mut Tx) -> Result<RotationOutcome, sqlx::Error> {
+    async fn run(&self, tx: &mut Tx) -> Result<RefreshTokenRotationOutcome, sqlx::Error> {
         let Self(rotation) = self;
         let used = match tx.on() {
-            On::Postgres(connection) => at_once::rotate(connection, rotation).await?,
-            On::Sqlite(connection) => together::rotate(connection, rotation).await?,
+            PerEngine::Postgres(connection) => at_once::rotate(connection, rotation).await?,
+            PerEngine::Sqlite(connection) => together::rotate(connection, rotation).await?,
         };
         if used {
-            return Ok(RotationOutcome::Rotated);
+            return Ok(RefreshTokenRotationOutcome::Rotated);
         }
         let outcome = used_before(tx, rotation).await?;
-        if outcome == RotationOutcome::Repeated {
+        if outcome == RefreshTokenRotationOutcome::Repeated {
             run!(tx.on(), execute: sqlx::query(NOTE_USE).bind(&rotation.successor.family_id).bind(rotation.now_s))?;
             if let Some(access) = &rotation.access {
                 tokens::insert_in(tx.on(), access).await?;
@@ -165,7 +165,7 @@ impl Work for Rotate {
 }
 
 /// Returns what a token that was not there to be used is worth; if it comes too late, its family ends here.
-async fn used_before(tx: &mut Tx, rotation: &TokenRotation) -> Result<RotationOutcome, sqlx::Error> {
+async fn used_before(tx: &mut Tx, rotation: &RefreshTokenRotation) -> Result<RefreshTokenRotationOutcome, sqlx::Error> {
     let family_id = &rotation.successor.family_id;
     let row: Option<(Option<i64>, bool, bool)> = run!(tx.on(), fetch_optional: sqlx::query_as(WHY_NOT)
         .bind(rotation.hash.as_slice())
@@ -173,24 +173,24 @@ async fn used_before(tx: &mut Tx, rotation: &TokenRotation) -> Result<RotationOu
         .bind(family_id)
         .bind(rotation.successor.hash.as_slice()))?;
     match row {
-        None => Ok(RotationOutcome::Unknown),
+        None => Ok(RefreshTokenRotationOutcome::Unknown),
         Some((Some(used_s), true, false)) if rotation.now_s <= used_s.saturating_add(rotation.grace_s) => {
-            Ok(RotationOutcome::Repeated)
+            Ok(RefreshTokenRotationOutcome::Repeated)
         }
         Some((Some(_), true, _)) => {
             revoke_in(tx, family_id, rotation.now_s).await?;
-            Ok(RotationOutcome::Reused)
+            Ok(RefreshTokenRotationOutcome::Reused)
         }
-        Some(_) => Ok(RotationOutcome::Ended),
+        Some(_) => Ok(RefreshTokenRotationOutcome::Ended),
     }
 }
 
-pub(super) async fn revoke(db: &Db, family_id: &str, now_s: i64) -> Result<bool, sqlx::Error> {
+pub(super) async fn revoke(db: &AuthDatabase, family_id: &str, now_s: i64) -> Result<bool, sqlx::Error> {
     Ok(run!(db.writer(), execute: sqlx::query(REVOKE).bind(family_id).bind(now_s))? > 0)
 }
 
-pub(super) async fn direct(db: &Db, user_id: &str, now_s: i64) -> Result<Vec<TokenFamily>, sqlx::Error> {
-    let most = i64::try_from(DIRECT_FAMILIES_MAX).unwrap_or(i64::MAX);
+pub(super) async fn direct(db: &AuthDatabase, user_id: &str, now_s: i64) -> Result<Vec<TokenFamily>, sqlx::Error> {
+    let most = i64::try_from(GRANTLESS_FAMILIES_PER_APP_MAX).unwrap_or(i64::MAX);
     let rows: Vec<DirectRow> =
         run!(db.reader(), fetch_all: sqlx::query_as(DIRECT).bind(user_id).bind(now_s).bind(most))?;
     let family = |(id, client_id, user_id, credential, authorization, created_s, expires_s): DirectRow| {
@@ -208,7 +208,12 @@ pub(super) async fn direct(db: &Db, user_id: &str, now_s: i64) -> Result<Vec<Tok
     rows.into_iter().map(family).collect()
 }
 
-pub(super) async fn revoke_direct(db: &Db, user_id: &str, client_id: &str, now_s: i64) -> Result<bool, sqlx::Error> {
+pub(super) async fn revoke_direct(
+    db: &AuthDatabase,
+    user_id: &str,
+    client_id: &str,
+    now_s: i64,
+) -> Result<bool, sqlx::Error> {
     let ended = run!(db.writer(), execute: sqlx::query(REVOKE_DIRECT).bind(user_id).bind(client_id).bind(now_s))?;
     Ok(ended > 0)
 }

@@ -1,11 +1,11 @@
 //! What people let apps do.
 
 use async_trait::async_trait;
-use oauth_core::ports::{GrantDecision, MemberGrant, StoreError};
+use oauth_core::ports::{ConsentGrant, ConsentGrantDecision, StoreError};
 
-use sql_engines::{On, retried, run};
+use sql_engines::{PerEngine, retry_on_contention, run};
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::engine::Tx;
 use crate::fault::oauth;
 use crate::group_commit::{Work, alone};
@@ -34,8 +34,8 @@ VALUES ($1, $2, $3, $4, '', '', $5, $6)";
 type Row = (String, String, String, String, String, String, String, i64, Option<i64>);
 
 /// Stores what a person decided; returns whether it still stood as it was decided from.
-pub(super) async fn give(tx: &mut Tx, given: &GrantDecision) -> Result<bool, sqlx::Error> {
-    let GrantDecision { grant, replaces } = given;
+pub(super) async fn give(tx: &mut Tx, given: &ConsentGrantDecision) -> Result<bool, sqlx::Error> {
+    let ConsentGrantDecision { grant, replaces } = given;
     let stored = match replaces {
         None => insert(tx, grant).await?,
         Some(before) if before.id == grant.id => run!(tx.on(), execute: sqlx::query(CHANGE)
@@ -58,7 +58,7 @@ pub(super) async fn give(tx: &mut Tx, given: &GrantDecision) -> Result<bool, sql
     Ok(stored > 0)
 }
 
-async fn insert(tx: &mut Tx, grant: &MemberGrant) -> Result<u64, sqlx::Error> {
+async fn insert(tx: &mut Tx, grant: &ConsentGrant) -> Result<u64, sqlx::Error> {
     run!(tx.on(), execute: sqlx::query(INSERT)
         .bind(&grant.id)
         .bind(&grant.user_id)
@@ -71,10 +71,10 @@ async fn insert(tx: &mut Tx, grant: &MemberGrant) -> Result<u64, sqlx::Error> {
         .bind(grant.used_s))
 }
 
-pub(super) async fn of_user(db: &Db, user_id: &str) -> Result<Vec<MemberGrant>, sqlx::Error> {
+pub(super) async fn of_user(db: &AuthDatabase, user_id: &str) -> Result<Vec<ConsentGrant>, sqlx::Error> {
     let rows: Vec<Row> = run!(db.reader(), fetch_all: sqlx::query_as(OF_USER).bind(user_id))?;
     let grant =
-        |(id, user_id, client_id, patient_id, requested, granted, refused, created_s, used_s): Row| MemberGrant {
+        |(id, user_id, client_id, patient_id, requested, granted, refused, created_s, used_s): Row| ConsentGrant {
             id,
             user_id,
             client_id,
@@ -89,12 +89,12 @@ pub(super) async fn of_user(db: &Db, user_id: &str) -> Result<Vec<MemberGrant>, 
 }
 
 /// A decision that gives no code.
-pub(super) struct Refuse(pub(super) GrantDecision);
+pub(super) struct Refuse(pub(super) ConsentGrantDecision);
 
-pub(super) async fn refuse(db: &Db, asked: Refuse) -> Result<bool, StoreError> {
+pub(super) async fn refuse(db: &AuthDatabase, asked: Refuse) -> Result<bool, StoreError> {
     match db.fastest() {
-        On::Postgres(_) => retried(|| alone(db, &asked)).await.map_err(oauth),
-        On::Sqlite(shared) => shared.run(asked).await,
+        PerEngine::Postgres(_) => retry_on_contention(|| alone(db, &asked)).await.map_err(oauth),
+        PerEngine::Sqlite(shared) => shared.run(asked).await,
     }
 }
 
@@ -115,10 +115,10 @@ pub(super) struct Revoke {
     pub(super) rest: String,
 }
 
-pub(super) async fn revoke(db: &Db, asked: Revoke) -> Result<bool, StoreError> {
+pub(super) async fn revoke(db: &AuthDatabase, asked: Revoke) -> Result<bool, StoreError> {
     match db.fastest() {
-        On::Postgres(_) => retried(|| alone(db, &asked)).await.map_err(oauth),
-        On::Sqlite(shared) => shared.run(asked).await,
+        PerEngine::Postgres(_) => retry_on_contention(|| alone(db, &asked)).await.map_err(oauth),
+        PerEngine::Sqlite(shared) => shared.run(asked).await,
     }
 }
 

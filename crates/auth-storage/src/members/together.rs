@@ -5,8 +5,8 @@
 //! travel as one text. Each goes on where the one before it changed a row, which is what `changes()`
 //! counts; they run within the transaction of whoever asks.
 
-use oauth_core::ports::{FirstTokens, OpaqueToken, TokenRotation};
-use sql_engines::On;
+use oauth_core::ports::{FirstFamilyTokens, OpaqueTokenRecord, RefreshTokenRotation};
+use sql_engines::PerEngine;
 use sqlx::SqliteConnection;
 
 use super::codes::{Redeem, Redeemed};
@@ -38,7 +38,7 @@ WHERE changes() > 0 AND id = (SELECT grant_id FROM token_family WHERE id = $3)
 
 /// Uses the code, if it is there to be used, and stores its tokens.
 pub(super) async fn redeem(connection: &mut SqliteConnection, asked: &Redeem) -> Result<Redeemed, sqlx::Error> {
-    let Redeem { hash, now_s, tokens: FirstTokens { family, access, refresh } } = asked;
+    let Redeem { hash, now_s, tokens: FirstFamilyTokens { family, access, refresh } } = asked;
     let refresh = refresh.as_ref();
     let changed = sqlx::query(REDEEM)
         .bind(hash.as_slice())
@@ -63,7 +63,10 @@ pub(super) async fn redeem(connection: &mut SqliteConnection, asked: &Redeem) ->
 }
 
 /// Returns whether the token was there to be used; then its successor is stored.
-pub(super) async fn rotate(connection: &mut SqliteConnection, rotation: &TokenRotation) -> Result<bool, sqlx::Error> {
+pub(super) async fn rotate(
+    connection: &mut SqliteConnection,
+    rotation: &RefreshTokenRotation,
+) -> Result<bool, sqlx::Error> {
     let successor = &rotation.successor;
     let changed = sqlx::query(ROTATE)
         .bind(rotation.hash.as_slice())
@@ -80,9 +83,9 @@ pub(super) async fn rotate(connection: &mut SqliteConnection, rotation: &TokenRo
 }
 
 /// Stores an opaque access token, when there is one.
-async fn store(connection: &mut SqliteConnection, access: Option<&OpaqueToken>) -> Result<(), sqlx::Error> {
+async fn store(connection: &mut SqliteConnection, access: Option<&OpaqueTokenRecord>) -> Result<(), sqlx::Error> {
     match access {
-        Some(access) => tokens::insert_in(On::Sqlite(connection), access).await,
+        Some(access) => tokens::insert_in(PerEngine::Sqlite(connection), access).await,
         None => Ok(()),
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use oauth_core::ports::{AuthorizationState, BrowserSession, MemberGrant, TokenHash};
+use oauth_core::ports::{AuthorizationState, BrowserSession, ConsentGrant, SecretSha256};
 use serde_json::{Value, json};
-use sql_engines::{Dialect, On, run};
+use sql_engines::{PerEngine, SqlDialect, run};
 use sqlx::{PgPool, Postgres};
 
 use super::{grants, hash_of};
@@ -46,29 +46,29 @@ type Row = (
 /// What one visitor asks; the id of the app has no character NUL.
 #[derive(Debug)]
 pub(crate) struct Visitor {
-    pub(super) session: Option<TokenHash>,
+    pub(super) session: Option<SecretSha256>,
     pub(super) client_id: String,
     pub(super) now_s: i64,
 }
 
 /// Reads visits on a connection of its own.
-pub(crate) struct Visits(On<Kept<Postgres>, Readers>);
+pub(crate) struct Visits(PerEngine<Kept<Postgres>, Readers>);
 
 impl Visits {
     pub(crate) const fn on_postgres(pool: PgPool) -> Self {
-        Self(On::Postgres(Kept::new(pool)))
+        Self(PerEngine::Postgres(Kept::new(pool)))
     }
 
     pub(crate) const fn on_sqlite(readers: Readers) -> Self {
-        Self(On::Sqlite(readers))
+        Self(PerEngine::Sqlite(readers))
     }
 
     async fn rows(&mut self, asked: &str) -> Result<Vec<Row>, sqlx::Error> {
         let (connection, dialect) = match &mut self.0 {
-            On::Postgres(kept) => (On::Postgres(kept.connection().await?), Dialect::Postgres),
-            On::Sqlite(readers) => (On::Sqlite(&*readers), Dialect::Sqlite),
+            PerEngine::Postgres(kept) => (PerEngine::Postgres(kept.connection().await?), SqlDialect::Postgres),
+            PerEngine::Sqlite(readers) => (PerEngine::Sqlite(&*readers), SqlDialect::Sqlite),
         };
-        run!(connection, fetch_all: sqlx::query_as(VISITS.on(dialect)).bind(asked))
+        run!(connection, fetch_all: sqlx::query_as(VISITS.text_for_dialect(dialect)).bind(asked))
     }
 }
 
@@ -88,13 +88,13 @@ impl BatchHandler for Visits {
     }
 
     fn idle(&mut self) {
-        if let On::Postgres(kept) = &mut self.0 {
+        if let PerEngine::Postgres(kept) = &mut self.0 {
             kept.idle();
         }
     }
 
     fn may_linger(&self) -> bool {
-        matches!(&self.0, On::Postgres(kept) if kept.may_linger())
+        matches!(&self.0, PerEngine::Postgres(kept) if kept.may_linger())
     }
 }
 
@@ -139,9 +139,9 @@ fn add(visit: &mut AuthorizationState, visitor: &Visitor, row: Row) -> Result<()
 }
 
 /// Returns the grant of a row, if it has one.
-fn grant(row: Row, client_id: &str) -> Option<MemberGrant> {
+fn grant(row: Row, client_id: &str) -> Option<ConsentGrant> {
     let (_, user_id, _, _, _, _, _, id, patient_id, requested, granted, refused, created_s, used_s) = row;
-    Some(MemberGrant {
+    Some(ConsentGrant {
         id: id?,
         user_id: user_id?,
         client_id: client_id.to_owned(),

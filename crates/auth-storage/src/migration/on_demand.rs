@@ -1,10 +1,10 @@
 //! Scripts applied on demand, each tracked by its id.
 
-use migrations::SqlError;
-use migrations::on_demand::{ScriptOutcome, SqlScript, SqlScriptRecord};
-use sql_engines::{Contended, retried, run};
+use migrations::UserSqlError;
+use migrations::on_demand_scripts::{ScriptOutcome, SqlScript, SqlScriptRecord};
+use sql_engines::{RetryableError, retry_on_contention, run};
 
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::Sql;
 use crate::engine::Tx;
 use crate::script::{self, ScriptFault};
@@ -23,33 +23,33 @@ fn record((id, sql, applied_us): Row) -> SqlScriptRecord {
     SqlScriptRecord { script: SqlScript { id, sql }, applied_us }
 }
 
-pub(super) async fn applied(db: &Db) -> Result<Vec<SqlScriptRecord>, sqlx::Error> {
+pub(super) async fn applied(db: &AuthDatabase) -> Result<Vec<SqlScriptRecord>, sqlx::Error> {
     let rows: Vec<Row> = run!(db.reader(), fetch_all: sqlx::query_as(ALL))?;
     Ok(rows.into_iter().map(record).collect())
 }
 
-impl Contended for ScriptFault {
-    fn is_contended(&self) -> bool {
+impl RetryableError for ScriptFault {
+    fn is_contention(&self) -> bool {
         match self {
             Self::Refused(_) => false,
-            Self::Failed(error) => error.is_contended(),
+            Self::Failed(error) => error.is_contention(),
         }
     }
 }
 
 pub(super) async fn apply(
-    db: &Db,
+    db: &AuthDatabase,
     script: &SqlScript,
     now_us: i64,
-) -> Result<Result<ScriptOutcome, SqlError>, sqlx::Error> {
-    match retried(|| attempt(db, script, now_us)).await {
+) -> Result<Result<ScriptOutcome, UserSqlError>, sqlx::Error> {
+    match retry_on_contention(|| attempt(db, script, now_us)).await {
         Ok(applied) => Ok(Ok(applied)),
         Err(ScriptFault::Refused(refused)) => Ok(Err(refused)),
         Err(ScriptFault::Failed(error)) => Err(error),
     }
 }
 
-async fn attempt(db: &Db, script: &SqlScript, now_us: i64) -> Result<ScriptOutcome, ScriptFault> {
+async fn attempt(db: &AuthDatabase, script: &SqlScript, now_us: i64) -> Result<ScriptOutcome, ScriptFault> {
     let session = db.session().await.map_err(ScriptFault::Failed)?;
     let mut tx = session.begin().await.map_err(ScriptFault::Failed)?;
     let done = apply_once(&mut tx, script, now_us).await;
@@ -58,7 +58,7 @@ async fn attempt(db: &Db, script: &SqlScript, now_us: i64) -> Result<ScriptOutco
     db.forget_tables();
     let done = done?;
     // A constraint that waits for the end of the transaction is refused only there.
-    ended.map_err(|error| script::fault(error, db.engine_name(), migrations::SqlPosition::WHOLE))?;
+    ended.map_err(|error| script::fault(error, db.engine_name(), migrations::SqlPosition::WHOLE_TEXT))?;
     db.renew_index().await.map_err(ScriptFault::Failed)?;
     Ok(done)
 }
@@ -73,7 +73,7 @@ async fn apply_once(tx: &mut Tx, script: &SqlScript, now_us: i64) -> Result<Scri
 
 /// Records the script, or finds what is recorded under its id.
 async fn recorded(tx: &mut Tx, script: &SqlScript, now_us: i64) -> Result<Option<SqlScriptRecord>, sqlx::Error> {
-    let next = NEXT_VERSION.on(tx.dialect());
+    let next = NEXT_VERSION.text_for_dialect(tx.dialect());
     let version: i64 = run!(tx.on(), fetch_one: sqlx::query_scalar(next))?;
     let inserted = run!(tx.on(), execute: sqlx::query(RECORD)
         .bind(&script.id).bind(version).bind(now_us).bind(&script.sql))?;

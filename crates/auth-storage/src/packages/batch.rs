@@ -6,7 +6,7 @@ use std::mem;
 use std::ops::ControlFlow;
 
 use fhir_resource::{ResourceKey, ResourceType};
-use migrations::package::{CanonicalResource, Tarball, TarballError, canonicals};
+use migrations::package::{CanonicalResource, DownloadedTarball, PackageTarballError, visit_package_canonicals};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -89,19 +89,19 @@ impl Batch {
 /// The canonicals of a tarball as they are read.
 pub(super) struct Batches {
     pub(super) ready: mpsc::Receiver<Batch>,
-    pub(super) reading: JoinHandle<Result<(), TarballError>>,
+    pub(super) reading: JoinHandle<Result<(), PackageTarballError>>,
 }
 
 /// Reads a tarball on a thread where it holds nobody up. It stops when nobody takes the batches.
-pub(super) fn read(tarball: std::sync::Arc<dyn Tarball>) -> Batches {
+pub(super) fn read(tarball: std::sync::Arc<dyn DownloadedTarball>) -> Batches {
     let (sender, ready) = mpsc::channel(WAITING_MAX);
     let reading = spawn_blocking(move || read_into(&sender, tarball.as_ref()));
     Batches { ready, reading }
 }
 
-fn read_into(sender: &mpsc::Sender<Batch>, tarball: &dyn Tarball) -> Result<(), TarballError> {
+fn read_into(sender: &mpsc::Sender<Batch>, tarball: &dyn DownloadedTarball) -> Result<(), PackageTarballError> {
     let mut open: BTreeMap<ResourceType, Batch> = BTreeMap::new();
-    canonicals(tarball.open().map_err(TarballError::Broken)?, |canonical| {
+    visit_package_canonicals(tarball.open_reader().map_err(PackageTarballError::Broken)?, |canonical| {
         let kind = canonical.key.resource_type.clone();
         let mut batch = open.remove(&kind).unwrap_or_else(|| Batch::new(kind.clone()));
         batch.push(canonical);

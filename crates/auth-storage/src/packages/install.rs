@@ -49,7 +49,9 @@ pub(crate) async fn install(
         if package.intention == InstallReason::Transitive && is_installed(tx, &package.id).await? {
             continue;
         }
-        prepared.progress().say(format!("installing package {}: {} canonicals", package.id, package.canonicals));
+        prepared
+            .progress_reporter()
+            .report(format!("installing package {}: {} canonicals", package.id, package.canonicals));
         install_one((tx, search), package, now_us).await?;
         canonicals += u64::try_from(package.canonicals).unwrap_or(u64::MAX);
     }
@@ -125,7 +127,7 @@ async fn store(
         search.note_batch(tx, (&table, &finder), &batch.keys, found).await?;
     }
     put_recorded(tx, &table, (&batch.texts, &batch.keys), now_us).await?;
-    let belong = BELONG.on(tx.dialect());
+    let belong = BELONG.text_for_dialect(tx.dialect());
     run!(tx.on(), execute: sqlx::query(belong)
         .bind(&batch.keys).bind(batch.kind.as_str()).bind(package.name()).bind(package.version()))?;
     for key in &batch.stored {

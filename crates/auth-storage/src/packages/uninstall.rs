@@ -104,10 +104,9 @@ pub(super) async fn release(
     let dialect = tx.dialect();
     for (kind, ids) in by_kind {
         let keys = keys(&ids);
-        run!(tx.on(), execute: sqlx::query(DISOWN.on(dialect))
+        run!(tx.on(), execute: sqlx::query(DISOWN.text_for_dialect(dialect))
             .bind(&keys).bind(kind.as_str()).bind(package.name()).bind(package.version()))?;
-        let orphans: Vec<String> =
-            run!(tx.on(), fetch_all: sqlx::query_scalar(ORPHANS.on(dialect)).bind(&keys).bind(kind.as_str()))?;
+        let orphans: Vec<String> = run!(tx.on(), fetch_all: sqlx::query_scalar(ORPHANS.text_for_dialect(dialect)).bind(&keys).bind(kind.as_str()))?;
         delete((tx, search), &kind, &orphans, now_us).await?;
     }
     Ok(())
@@ -126,7 +125,7 @@ async fn delete(
     let dialect = tx.dialect();
     let keys = keys(ids);
     search.note_gone(tx, (&table, kind), &keys).await?;
-    run!(tx.on(), execute: sqlx::query(RESERVE.on(dialect)).bind(&keys))?;
+    run!(tx.on(), execute: sqlx::query(RESERVE.text_for_dialect(dialect)).bind(&keys))?;
     run!(tx.on(), execute: sqlx::query(table.sql(dialect, RECORD)).bind(&keys).bind(now_us))?;
     run!(tx.on(), execute: sqlx::query(table.sql(dialect, DELETE)).bind(&keys))?;
     Ok(())

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use fhir_resource::ResourceType;
 use serde_json::{Value, json};
-use sql_engines::{On, run};
+use sql_engines::{PerEngine, run};
 use uuid::{NoContext, Timestamp, Uuid};
 
 use super::put::{Text, put};
 use super::table::{self, Table};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::engine::Tx;
 use crate::search::Pending;
 
@@ -25,7 +25,12 @@ const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
 SELECT t.id, t.txid, t.ts, {in_table}, 'create' FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0";
 
 /// Stores `resources` as new ones of type `kind`, all or none, with the rows by which searches find them.
-pub(crate) async fn append(db: &Db, kind: &ResourceType, resources: &[Value], now_us: i64) -> Result<(), sqlx::Error> {
+pub(crate) async fn append(
+    db: &AuthDatabase,
+    kind: &ResourceType,
+    resources: &[Value],
+    now_us: i64,
+) -> Result<(), sqlx::Error> {
     let text = |resource: &Value| Text { id: new_id(now_us).to_string().into(), document: resource.to_string().into() };
     let texts: Vec<Text> = resources.iter().map(text).collect();
     let ids: Vec<[&str; 1]> = texts.iter().map(|text| [&*text.id]).collect();
@@ -57,9 +62,9 @@ pub(super) fn new_id(now_us: i64) -> Uuid {
 }
 
 /// Returns the table of a type, made if there is none, under the lock of the type.
-async fn table_for(db: &Db, tx: &mut Tx, kind: &ResourceType) -> Result<Table, sqlx::Error> {
+async fn table_for(db: &AuthDatabase, tx: &mut Tx, kind: &ResourceType) -> Result<Table, sqlx::Error> {
     let known = db.known_table(kind.as_str());
-    if let On::Postgres(connection) = tx.on() {
+    if let PerEngine::Postgres(connection) = tx.on() {
         let lock = if known.is_some() { SHARE } else { LOCK };
         sqlx::query(lock).bind(table::lock_name(kind)).execute(connection).await?;
     }

@@ -4,12 +4,14 @@
 //! part of a statement. Postgres walks the path as jsonpath, whose lax mode enters arrays. SQLite has
 //! nothing like it, so there a recursive query takes one step per key and enters every array it meets.
 
-use fhir_resource::compartment::{CompartmentMembership, ElementPath, membership};
-use fhir_resource::{Compartment, ResourceType};
-use fhir_store::selection::{ExactCoding, FilterCriterion, GroupOwnership, OrganizationIdentifier};
-use fhir_store::{AccessFilter, Filter, FilterBranch, match_group};
+use fhir_resource::patient_compartment::{CompartmentMembership, ElementPath, patient_compartment_membership};
+use fhir_resource::{PatientCompartment, ResourceType};
+use fhir_store::access_filter::{
+    AccessFilterCriterion, ExactCodingMatch, GroupOwnershipFilter, OrganizationIdentifier,
+};
+use fhir_store::{AccessFilter, AccessFilterBranch, ElementEqualityFilter, member_match_group};
 use serde_json::{Value, json};
-use sql_engines::Dialect;
+use sql_engines::SqlDialect;
 
 /// Whether something at path `$p` of the document equals one of the scalars `$v`.
 const EQUALS_POSTGRES: &str =
@@ -60,7 +62,7 @@ const IDENTIFIED_SQLITE: &str = "
 /// The test for an Identifier.
 const IDENTIFIED_JSONPATH: &str = " ? (@.\"system\" == $system && @.\"value\" == $value)";
 
-/// The test for a reference to the patient, in the spellings [`Compartment`] knows.
+/// The test for a reference to the patient, in the spellings [`PatientCompartment`] knows.
 const REFERS_JSONPATH: &str = " ? ((@.\"resourceType\" == \"Patient\" && @.\"id\" == $id) \
     || @.\"reference\" == $relative || @.\"reference\" == $absolute \
     || @.\"reference\" starts with $relative_version || @.\"reference\" starts with $absolute_version \
@@ -74,7 +76,7 @@ const BEHIND_PAGE: usize = 3;
 pub(crate) struct Conditions {
     pub(crate) sql: String,
     pub(crate) bound: Vec<String>,
-    dialect: Dialect,
+    dialect: SqlDialect,
     /// The place of the first value that is bound.
     first: usize,
 }
@@ -82,9 +84,9 @@ pub(crate) struct Conditions {
 impl Conditions {
     /// Returns the condition, whose values are bound from `$3` on; `None` when nothing can meet them.
     pub(super) fn of(
-        dialect: Dialect,
+        dialect: SqlDialect,
         kind: &ResourceType,
-        (filters, within): (&[Filter], &AccessFilter),
+        (filters, within): (&[ElementEqualityFilter], &AccessFilter),
     ) -> Option<Self> {
         let mut conditions = Self::filters(dialect, filters, BEHIND_PAGE)?;
         if let AccessFilter::Within(regions) = within {
@@ -95,7 +97,7 @@ impl Conditions {
     }
 
     /// All of these filters, the values bound from the place `first` on; `None` when nothing can meet them.
-    pub(crate) fn filters(dialect: Dialect, filters: &[Filter], first: usize) -> Option<Self> {
+    pub(crate) fn filters(dialect: SqlDialect, filters: &[ElementEqualityFilter], first: usize) -> Option<Self> {
         let mut conditions = Self { sql: "TRUE".to_owned(), bound: Vec::new(), dialect, first };
         for filter in filters {
             conditions.add_filter(filter)?;
@@ -104,7 +106,7 @@ impl Conditions {
     }
 
     /// All of these criteria, the values bound from the place `first` on.
-    pub(crate) fn criteria(dialect: Dialect, criteria: &[FilterCriterion], first: usize) -> Self {
+    pub(crate) fn criteria(dialect: SqlDialect, criteria: &[AccessFilterCriterion], first: usize) -> Self {
         let mut conditions = Self { sql: "TRUE".to_owned(), bound: Vec::new(), dialect, first };
         for criterion in criteria {
             let holds = conditions.criterion(criterion);
@@ -113,25 +115,25 @@ impl Conditions {
         conditions
     }
 
-    fn add_filter(&mut self, filter: &Filter) -> Option<()> {
+    fn add_filter(&mut self, filter: &ElementEqualityFilter) -> Option<()> {
         let text = filter.value.as_str();
         // No document holds the character NUL, and Postgres refuses it even as a parameter.
         if text.contains('\0') || filter.path.iter().any(|key| key.contains('\0')) {
             return None;
         }
-        if filter.as_id().is_some() {
+        if filter.required_id().is_some() {
             let place = self.bind(text.to_owned());
             self.sql.extend([" AND t.id = ", &place]);
             return Some(());
         }
         let path: Vec<&str> = filter.path.iter().map(String::as_str).collect();
-        let values = self.bind(Value::from(filter.value.candidates()).to_string());
+        let values = self.bind(Value::from(filter.value.equal_json_scalars()).to_string());
         let holds = self.equals(&path, &values);
         self.sql.extend([" AND ", &holds]);
         Some(())
     }
 
-    fn region(&mut self, kind: &ResourceType, region: &FilterBranch) -> String {
+    fn region(&mut self, kind: &ResourceType, region: &AccessFilterBranch) -> String {
         let mut all: Vec<String> = Vec::new();
         all.extend(region.compartment.as_ref().map(|compartment| self.inside(kind, compartment)));
         for criterion in &region.criteria {
@@ -140,15 +142,15 @@ impl Conditions {
         format!("(TRUE AND {})", all.join(" AND "))
     }
 
-    fn inside(&mut self, kind: &ResourceType, compartment: &Compartment) -> String {
-        match membership(kind) {
-            CompartmentMembership::Itself => format!("t.id = {}", self.bind(compartment.patient().to_string())),
+    fn inside(&mut self, kind: &ResourceType, compartment: &PatientCompartment) -> String {
+        match patient_compartment_membership(kind) {
+            CompartmentMembership::Itself => format!("t.id = {}", self.bind(compartment.patient_id().to_string())),
             CompartmentMembership::Reference(paths) => {
-                let [relative, absolute] = compartment.references();
-                let [relative_version, absolute_version] = compartment.versioned_references();
+                let [relative, absolute] = compartment.patient_references();
+                let [relative_version, absolute_version] = compartment.versioned_reference_prefixes();
                 let values = self.bind(
                     json!({
-                        "id": compartment.patient().as_str(),
+                        "id": compartment.patient_id().as_str(),
                         "relative": relative,
                         "absolute": absolute,
                         "relative_version": relative_version,
@@ -165,28 +167,31 @@ impl Conditions {
 
     fn refers(&mut self, path: ElementPath, values: &str) -> String {
         match self.dialect {
-            Dialect::Postgres => self.at(PASSES_POSTGRES, jsonpath(path, REFERS_JSONPATH), values),
-            Dialect::Sqlite => self.walk(REFERS_SQLITE, path, values),
+            SqlDialect::Postgres => self.at(PASSES_POSTGRES, jsonpath(path, REFERS_JSONPATH), values),
+            SqlDialect::Sqlite => self.walk(REFERS_SQLITE, path, values),
         }
     }
 
-    fn criterion(&mut self, criterion: &FilterCriterion) -> String {
+    fn criterion(&mut self, criterion: &AccessFilterCriterion) -> String {
         match criterion {
-            FilterCriterion::Coded(coded) => {
-                let tokens = coded.tokens().iter().map(|token| self.coded(coded.path(), token));
+            AccessFilterCriterion::Coded(coded) => {
+                let tokens = coded.accepted_codings().iter().map(|token| self.coded(coded.coding_path(), token));
                 any(&tokens.collect::<Vec<_>>())
             }
             // Without the index nothing is known of it, so nothing is found.
-            FilterCriterion::Search(_) => any(&[]),
-            FilterCriterion::Ownership(ownership) => self.owned(ownership),
+            AccessFilterCriterion::Search(_) => any(&[]),
+            AccessFilterCriterion::Ownership(ownership) => self.owned(ownership),
         }
     }
 
     /// Not a Group that a match made, or one that it made for the owner.
-    fn owned(&mut self, ownership: &GroupOwnership) -> String {
-        let profiles = self.bind(Value::from(match_group::PROFILES.as_slice()).to_string());
+    fn owned(&mut self, ownership: &GroupOwnershipFilter) -> String {
+        let profiles = self.bind(Value::from(member_match_group::MATCH_GROUP_PROFILES.as_slice()).to_string());
         let has_profile = self.equals(&["meta", "profile"], &profiles);
-        let has_code = self.coded(&["code", "coding"], &ExactCoding::System(match_group::RESULTS.to_owned()));
+        let has_code = self.coded(
+            &["code", "coding"],
+            &ExactCodingMatch::System(member_match_group::MATCH_RESULT_CODE_SYSTEM.to_owned()),
+        );
         let mut reached = vec![format!("NOT {}", any(&[has_profile, has_code]))];
         // No document holds the character NUL, and Postgres refuses it even as a parameter.
         let owner = ownership
@@ -195,10 +200,10 @@ impl Conditions {
             .filter(|owner| ![&owner.system, &owner.value].iter().any(|text| text.contains('\0')));
         if let Some(OrganizationIdentifier { system, value }) = owner {
             let values = self.bind(json!({"system": system, "value": value}).to_string());
-            for path in match_group::OWNERS {
+            for path in member_match_group::OWNER_IDENTIFIER_PATHS {
                 reached.push(match self.dialect {
-                    Dialect::Postgres => self.at(PASSES_POSTGRES, jsonpath(path, IDENTIFIED_JSONPATH), &values),
-                    Dialect::Sqlite => self.walk(IDENTIFIED_SQLITE, path, &values),
+                    SqlDialect::Postgres => self.at(PASSES_POSTGRES, jsonpath(path, IDENTIFIED_JSONPATH), &values),
+                    SqlDialect::Sqlite => self.walk(IDENTIFIED_SQLITE, path, &values),
                 });
             }
         }
@@ -208,24 +213,24 @@ impl Conditions {
     /// Returns whether something at a path is one of the scalars bound at `values`.
     fn equals(&mut self, path: &[&str], values: &str) -> String {
         match self.dialect {
-            Dialect::Postgres => self.at(EQUALS_POSTGRES, jsonpath(path, " ? (@ == $v[*])"), values),
-            Dialect::Sqlite => self.walk(EQUALS_SQLITE, path, values),
+            SqlDialect::Postgres => self.at(EQUALS_POSTGRES, jsonpath(path, " ? (@ == $v[*])"), values),
+            SqlDialect::Sqlite => self.walk(EQUALS_SQLITE, path, values),
         }
     }
 
-    fn coded(&mut self, path: ElementPath, token: &ExactCoding) -> String {
-        let (system, code) = token.parts();
-        let bare = matches!(token, ExactCoding::NoSystem(_));
+    fn coded(&mut self, path: ElementPath, token: &ExactCodingMatch) -> String {
+        let (system, code) = token.system_and_code();
+        let bare = matches!(token, ExactCodingMatch::NoSystem(_));
         let values = self.bind(json!({"system": system, "code": code, "bare": bare}).to_string());
         match self.dialect {
-            Dialect::Postgres => {
+            SqlDialect::Postgres => {
                 let mut tests: Vec<&str> = Vec::new();
                 tests.extend(system.map(|_| "@.\"system\" == $system"));
                 tests.extend(code.map(|_| "@.\"code\" == $code"));
                 tests.extend(bare.then_some("!exists(@.\"system\")"));
                 self.at(PASSES_POSTGRES, jsonpath(path, &format!(" ? ({})", tests.join(" && "))), &values)
             }
-            Dialect::Sqlite => self.walk(CODED_SQLITE, path, &values),
+            SqlDialect::Sqlite => self.walk(CODED_SQLITE, path, &values),
         }
     }
 
@@ -267,8 +272,8 @@ fn jsonpath(path: &[&str], test: &str) -> String {
 mod tests {
     use super::*;
 
-    fn of(filters: &[Filter], within: &AccessFilter) -> Conditions {
-        Conditions::of(Dialect::Postgres, &"Observation".parse().unwrap(), (filters, within)).unwrap()
+    fn of(filters: &[ElementEqualityFilter], within: &AccessFilter) -> Conditions {
+        Conditions::of(SqlDialect::Postgres, &"Observation".parse().unwrap(), (filters, within)).unwrap()
     }
 
     #[test]
@@ -279,18 +284,21 @@ mod tests {
 
     #[test]
     fn values_are_bound_after_the_page() {
-        let conditions = of(&[Filter::new(["name"], "x"), Filter::id("y")], &AccessFilter::Everything);
+        let conditions = of(
+            &[ElementEqualityFilter::new(["name"], "x"), ElementEqualityFilter::by_id("y")],
+            &AccessFilter::Everything,
+        );
         assert!(conditions.sql.ends_with("AND t.id = $5"), "{}", conditions.sql);
         assert_eq!(conditions.bound, [r#"["x"]"#, r#"$."name" ? (@ == $v[*])"#, "y"]);
     }
 
     #[test]
     fn a_selection_of_nothing_selects_nothing() {
-        assert_eq!(of(&[], &AccessFilter::union(Vec::new())).sql, "TRUE AND (FALSE OR FALSE)");
-        let compartment = Compartment::of("p".parse().unwrap(), "https://payer.example/fhir");
-        let region = FilterBranch { compartment: Some(compartment), criteria: Vec::new() };
-        let within = AccessFilter::union(vec![region]);
-        let closed = Conditions::of(Dialect::Sqlite, &"Client".parse().unwrap(), (&[], &within)).unwrap();
+        assert_eq!(of(&[], &AccessFilter::union_of_branches(Vec::new())).sql, "TRUE AND (FALSE OR FALSE)");
+        let compartment = PatientCompartment::of_patient("p".parse().unwrap(), "https://payer.example/fhir");
+        let region = AccessFilterBranch { compartment: Some(compartment), criteria: Vec::new() };
+        let within = AccessFilter::union_of_branches(vec![region]);
+        let closed = Conditions::of(SqlDialect::Sqlite, &"Client".parse().unwrap(), (&[], &within)).unwrap();
         assert_eq!(closed.sql, "TRUE AND (FALSE OR (TRUE AND FALSE))");
     }
 }

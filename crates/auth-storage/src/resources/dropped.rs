@@ -5,7 +5,7 @@
 //! every node what changed, so SQL that drops one of them is refused where its transaction can be rolled back.
 
 use fhir_resource::ResourceType;
-use sql_engines::{Dialect, run};
+use sql_engines::{SqlDialect, run};
 
 use super::table::Table;
 use crate::engine::Tx;
@@ -24,8 +24,8 @@ ORDER BY r.name";
 /// Returns the types without a table or a history.
 async fn dropped(tx: &mut Tx) -> Result<Vec<String>, sqlx::Error> {
     let sql = match tx.dialect() {
-        Dialect::Postgres => DROPPED_POSTGRES,
-        Dialect::Sqlite => DROPPED_SQLITE,
+        SqlDialect::Postgres => DROPPED_POSTGRES,
+        SqlDialect::Sqlite => DROPPED_SQLITE,
     };
     run!(tx.on(), fetch_all: sqlx::query_scalar(sql))
 }

@@ -1,18 +1,21 @@
 //! Histories: the versions of one resource, of types, of everything.
 //!
 //! A page is read in pieces, newest first and each from where the one before ended, until it is full.
-//! What of it the caller reaches is judged here in memory ([`HistoryPager`]): the index of a search knows
+//! What of it the caller reaches is judged here in memory ([`HistoryPageBuilder`]): the index of a search knows
 //! current versions alone.
 //!
 //! Not specified; what users' SQL wrote past the history is in that of its resource and not in that of
 //! its type, because looking for it would read the whole table.
 
 use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource};
-use fhir_store::history::{ChangeKind, HistoryPage, HistoryPager, HistoryPosition, HistoryQuery, PagerDemand, Version};
+use fhir_store::history::{
+    HistoryPage, HistoryPageBuilder, HistoryPosition, HistoryQuery, HistoryVersionDemand, ResourceVersion,
+    VersionInteraction,
+};
 use sql_engines::run;
 
 use super::table::Table;
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::Sql;
 use crate::document::Document;
 
@@ -56,7 +59,11 @@ const KINDS: &str = "SELECT name FROM resource_type";
 type Row = (i64, String, i64, i64, String, Document);
 
 /// One version of a resource.
-pub(super) async fn version(db: &Db, key: &ResourceKey, version: i64) -> Result<Option<Version>, sqlx::Error> {
+pub(super) async fn version(
+    db: &AuthDatabase,
+    key: &ResourceKey,
+    version: i64,
+) -> Result<Option<ResourceVersion>, sqlx::Error> {
     let Some(table) = Table::find(db, &key.resource_type).await? else {
         return Ok(None);
     };
@@ -66,14 +73,14 @@ pub(super) async fn version(db: &Db, key: &ResourceKey, version: i64) -> Result<
 }
 
 /// A page of a history.
-pub(super) async fn history(db: &Db, query: &HistoryQuery) -> Result<HistoryPage, sqlx::Error> {
+pub(super) async fn history(db: &AuthDatabase, query: &HistoryQuery) -> Result<HistoryPage, sqlx::Error> {
     let mut tables = Vec::with_capacity(query.kinds.len());
     for (kind, _) in &query.kinds {
         tables.extend(Table::find(db, kind).await?.map(|table| (kind.clone(), table)));
     }
     let (kinds, tables): (Vec<ResourceType>, Vec<Table>) = tables.into_iter().unzip();
     let piece = query.window.count.saturating_add(1).max(PIECE_MIN);
-    let mut pager = HistoryPager::new(query);
+    let mut pager = HistoryPageBuilder::new(query);
     let mut after = query.window.after.unwrap_or(HistoryPosition { updated_us: LATEST_US, version: i64::MAX });
     loop {
         let asked = Piece { since_us: query.window.since_us.unwrap_or(EARLIEST_US), after, limit: i64::from(piece) };
@@ -86,7 +93,7 @@ pub(super) async fn history(db: &Db, query: &HistoryQuery) -> Result<HistoryPage
         for row in rows {
             after = HistoryPosition { updated_us: row.3, version: row.2 };
             if let Some(version) = read(row, &kinds)?
-                && pager.take(version) == PagerDemand::Nothing
+                && pager.add_version(version) == HistoryVersionDemand::Nothing
             {
                 return Ok(pager.finish());
             }
@@ -98,7 +105,7 @@ pub(super) async fn history(db: &Db, query: &HistoryQuery) -> Result<HistoryPage
 }
 
 /// Returns the types of which something was written.
-pub(crate) async fn kinds(db: &Db) -> Result<Vec<ResourceType>, sqlx::Error> {
+pub(crate) async fn kinds(db: &AuthDatabase) -> Result<Vec<ResourceType>, sqlx::Error> {
     let names: Vec<String> = run!(db.reader(), fetch_all: sqlx::query_scalar(KINDS))?;
     names.iter().map(|name| name.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))).collect()
 }
@@ -111,14 +118,14 @@ struct Piece {
     limit: i64,
 }
 
-async fn of_resource(db: &Db, table: &Table, id: &ResourceId, asked: Piece) -> Result<Vec<Row>, sqlx::Error> {
+async fn of_resource(db: &AuthDatabase, table: &Table, id: &ResourceId, asked: Piece) -> Result<Vec<Row>, sqlx::Error> {
     let sql = table.sql(db.dialect(), &PIECE_OF_RESOURCE.replace("{of_resource}", OF_RESOURCE));
     run!(db.reader(), fetch_all: sqlx::query_as(sql)
         .bind(id.as_str()).bind(asked.since_us)
         .bind(asked.after.updated_us).bind(asked.after.version).bind(asked.limit))
 }
 
-async fn of_types(db: &Db, tables: &[Table], asked: Piece) -> Result<Vec<Row>, sqlx::Error> {
+async fn of_types(db: &AuthDatabase, tables: &[Table], asked: Piece) -> Result<Vec<Row>, sqlx::Error> {
     let limit = usize::try_from(asked.limit).unwrap_or(usize::MAX);
     let mut rows: Vec<Row> = Vec::new();
     let numbered: Vec<(usize, &Table)> = tables.iter().enumerate().collect();
@@ -126,7 +133,7 @@ async fn of_types(db: &Db, tables: &[Table], asked: Piece) -> Result<Vec<Row>, s
         let parts = some.iter().map(|(number, table)| table.named(&OF_TYPE.replace("{number}", &number.to_string())));
         let parts: Vec<String> = parts.collect();
         let text = PIECE_OF_TYPES.replace("{of_types}", &parts.join("\nUNION ALL\n"));
-        let sql = Sql::text(db.dialect(), &text);
+        let sql = Sql::render_to_sql_str(db.dialect(), &text);
         let read: Vec<Row> = run!(db.reader(), fetch_all: sqlx::query_as(sql)
             .bind(asked.since_us).bind(asked.after.updated_us).bind(asked.after.version).bind(asked.limit))?;
         rows.extend(read);
@@ -139,19 +146,19 @@ async fn of_types(db: &Db, tables: &[Table], asked: Piece) -> Result<Vec<Row>, s
 }
 
 /// A row as a version; `None` for a document that cannot be read.
-fn read(row: Row, kinds: &[ResourceType]) -> Result<Option<Version>, sqlx::Error> {
+fn read(row: Row, kinds: &[ResourceType]) -> Result<Option<ResourceVersion>, sqlx::Error> {
     let (number, id, version, updated_us, op, document) = row;
     let unknown = || sqlx::Error::Decode("a version of no type that was asked for".into());
     let kind = usize::try_from(number).ok().and_then(|number| kinds.get(number)).ok_or_else(unknown)?.clone();
     let change = match op.as_str() {
-        "create" => ChangeKind::Created,
-        "delete" => ChangeKind::Deleted,
-        _ => ChangeKind::Updated,
+        "create" => VersionInteraction::Created,
+        "delete" => VersionInteraction::Deleted,
+        _ => VersionInteraction::Updated,
     };
     let Some(resource) = document.read(kind.as_str(), &id) else {
         return Ok(None);
     };
     let id = id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
     let stored = StoredResource { key: ResourceKey { resource_type: kind, id }, version, updated_us, resource };
-    Ok(Some(Version { change, stored }))
+    Ok(Some(ResourceVersion { change, stored }))
 }

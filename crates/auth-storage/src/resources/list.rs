@@ -1,12 +1,12 @@
 //! Lists, and what the condition of a write finds.
 
 use fhir_resource::{ResourceKey, ResourceType, StoredResource};
-use fhir_store::plan::WriteCondition;
+use fhir_store::transaction_plan::ConditionalWriteLookup;
 use fhir_store::{ListPage, ListQuery};
 use sql_engines::run;
 
 use super::conditions::Conditions;
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::document::Document;
 use crate::engine::Tx;
 use crate::resources::Table;
@@ -27,7 +27,7 @@ const MATCHES: &str = "SELECT t.id FROM {table} t WHERE {conditions} ORDER BY t.
 type ListRow = (i64, Option<String>, Option<i64>, Option<i64>, Option<Document>);
 
 /// One page of a list. A resource that cannot be read counts in the total and is left out.
-pub(super) async fn list(db: &Db, query: &ListQuery) -> Result<ListPage, sqlx::Error> {
+pub(super) async fn list(db: &AuthDatabase, query: &ListQuery) -> Result<ListPage, sqlx::Error> {
     let empty = ListPage { total: 0, entries: Vec::new() };
     let Some(table) = Table::find(db, &query.resource_type).await? else {
         return Ok(empty);
@@ -49,7 +49,7 @@ pub(super) async fn matches(
     tx: &mut Tx,
     table: &Table,
     kind: &ResourceType,
-    asked: WriteCondition<'_>,
+    asked: ConditionalWriteLookup<'_>,
 ) -> Result<Vec<ResourceKey>, sqlx::Error> {
     let asked = (asked.criteria.filters.as_slice(), &asked.reach.search);
     let Some(conditions) = Conditions::of(tx.dialect(), kind, asked) else {

@@ -4,9 +4,9 @@
 //! what is stored then, so of two that take one name at the same moment the second sees the first. Users that were
 //! written past the server keep what they have: the look-up refuses to sign in either of two that share a name.
 
-use fhir_store::plan::WriteDecision;
+use fhir_store::transaction_plan::WriteDecision;
 use serde_json::Value;
-use sql_engines::{On, run};
+use sql_engines::{PerEngine, run};
 
 use crate::dialect::Sql;
 use crate::engine::Tx;
@@ -74,10 +74,10 @@ impl NewLogins {
         if self.0.is_empty() {
             return Ok(None);
         }
-        if let On::Postgres(connection) = tx.on() {
+        if let PerEngine::Postgres(connection) = tx.on() {
             sqlx::query(LOCK).execute(connection).await?;
         }
-        let sql = TAKEN.on(tx.dialect());
+        let sql = TAKEN.text_for_dialect(tx.dialect());
         for (index, id, logins) in &self.0 {
             let found: Option<String> = run!(tx.on(), fetch_optional: sqlx::query_scalar(sql.clone())
                 .bind(id)

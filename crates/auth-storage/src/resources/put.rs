@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sql_engines::{Dialect, On, run};
+use sql_engines::{PerEngine, SqlDialect, run};
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments as _, PgConnection, SqliteConnection};
 
@@ -56,8 +56,8 @@ pub(crate) async fn put_recorded(
 /// Puts documents into the table of their type, each a version of its own. The history is for the caller to write.
 pub(super) async fn put(tx: &mut Tx, table: &Table, texts: &[Text], now_us: i64) -> Result<(), sqlx::Error> {
     match tx.on() {
-        On::Postgres(connection) => put_arrays(connection, table, texts, now_us).await,
-        On::Sqlite(connection) => put_bound(connection, table, texts, now_us).await,
+        PerEngine::Postgres(connection) => put_arrays(connection, table, texts, now_us).await,
+        PerEngine::Sqlite(connection) => put_bound(connection, table, texts, now_us).await,
     }
 }
 
@@ -69,7 +69,7 @@ async fn put_arrays(
 ) -> Result<(), sqlx::Error> {
     let ids: Vec<&str> = texts.iter().map(|text| &*text.id).collect();
     let documents: Vec<&str> = texts.iter().map(|text| &*text.document).collect();
-    let query = sqlx::query(table.sql(Dialect::Postgres, PUT_ARRAYS)).bind(ids).bind(documents).bind(now_us);
+    let query = sqlx::query(table.sql(SqlDialect::Postgres, PUT_ARRAYS)).bind(ids).bind(documents).bind(now_us);
     query.execute(connection).await?;
     Ok(())
 }
@@ -80,7 +80,7 @@ async fn put_bound(
     texts: &[Text],
     now_us: i64,
 ) -> Result<(), sqlx::Error> {
-    let mut versions = numbers(On::Sqlite(&mut *connection), texts.len()).await?;
+    let mut versions = numbers(PerEngine::Sqlite(&mut *connection), texts.len()).await?;
     let mut left = texts;
     while !left.is_empty() {
         let (some, rest) = left.split_at_checked(bound_at_once(left.len())).unwrap_or((left, &[]));
@@ -94,7 +94,7 @@ async fn put_bound(
                 .and_then(|()| arguments.add(Arc::clone(&text.document)));
             bound.map_err(sqlx::Error::Encode)?;
         }
-        let sql = table.sql(Dialect::Sqlite, &PUT_BOUND.replace("{rows}", &places(some.len(), COLUMNS)));
+        let sql = table.sql(SqlDialect::Sqlite, &PUT_BOUND.replace("{rows}", &places(some.len(), COLUMNS)));
         sqlx::query_with(sql, arguments).execute(&mut *connection).await?;
         left = rest;
     }

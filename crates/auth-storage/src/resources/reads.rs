@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use fhir_resource::ResourceId;
 use fhir_store::StoreError;
-use sql_engines::{Dialect, On, run};
+use sql_engines::{PerEngine, SqlDialect, run};
 use sqlx::{PgPool, Postgres};
 
 use super::table::Table;
 use crate::batcher::{BatchHandler, Batcher, Kept};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::document::DocumentText;
 use crate::fault;
 use crate::readers::Readers;
@@ -82,7 +82,7 @@ impl Reading {
     }
 
     /// How a resource stands.
-    pub(super) async fn read(&self, db: &Db, table: Table, id: ResourceId) -> Result<Standing, StoreError> {
+    pub(super) async fn read(&self, db: &AuthDatabase, table: Table, id: ResourceId) -> Result<Standing, StoreError> {
         let (_counted, others) = UnderWay::count(&self.under_way);
         if self.crowding.is_shared(others) {
             return self.crowd.ask((table, id)).await.map_err(fault::of_batch);
@@ -127,26 +127,26 @@ impl Drop for UnderWay<'_> {
 }
 
 /// Reads for a crowd, on Postgres on a connection of its own.
-pub(crate) struct Reads(On<Kept<Postgres>, Readers>);
+pub(crate) struct Reads(PerEngine<Kept<Postgres>, Readers>);
 
 impl Reads {
     pub(crate) const fn on_postgres(pool: PgPool) -> Self {
-        Self(On::Postgres(Kept::new(pool)))
+        Self(PerEngine::Postgres(Kept::new(pool)))
     }
 
     pub(crate) const fn on_sqlite(readers: Readers) -> Self {
-        Self(On::Sqlite(readers))
+        Self(PerEngine::Sqlite(readers))
     }
 
     async fn rows(&mut self, table: &Table, ids: &[&str]) -> Result<Vec<Row>, sqlx::Error> {
         match &mut self.0 {
-            On::Postgres(kept) => {
-                let asked = sqlx::query_as(table.sql(Dialect::Postgres, READ_MANY)).bind(ids);
+            PerEngine::Postgres(kept) => {
+                let asked = sqlx::query_as(table.sql(SqlDialect::Postgres, READ_MANY)).bind(ids);
                 asked.fetch_all(kept.connection().await?).await
             }
-            On::Sqlite(readers) => {
+            PerEngine::Sqlite(readers) => {
                 let ids = serde_json::to_string(ids).map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
-                sqlx::query_as(table.sql(Dialect::Sqlite, READ_MANY)).bind(ids).fetch_all(&*readers).await
+                sqlx::query_as(table.sql(SqlDialect::Sqlite, READ_MANY)).bind(ids).fetch_all(&*readers).await
             }
         }
     }
@@ -188,13 +188,13 @@ impl BatchHandler for Reads {
     }
 
     fn idle(&mut self) {
-        if let On::Postgres(kept) = &mut self.0 {
+        if let PerEngine::Postgres(kept) = &mut self.0 {
             kept.idle();
         }
     }
 
     fn may_linger(&self) -> bool {
-        matches!(&self.0, On::Postgres(kept) if kept.may_linger())
+        matches!(&self.0, PerEngine::Postgres(kept) if kept.may_linger())
     }
 }
 

@@ -11,7 +11,7 @@
 
 use fhir_resource::ResourceType;
 
-use sql_engines::{Dialect, run};
+use sql_engines::{SqlDialect, run};
 
 use super::table::Table;
 use crate::engine::Tx;
@@ -53,8 +53,8 @@ END",
 pub(crate) async fn watch_all(tx: &mut Tx) -> Result<(), sqlx::Error> {
     super::dropped::restore(tx).await?;
     let unwatched = match tx.dialect() {
-        Dialect::Postgres => UNWATCHED_POSTGRES,
-        Dialect::Sqlite => UNWATCHED_SQLITE,
+        SqlDialect::Postgres => UNWATCHED_POSTGRES,
+        SqlDialect::Sqlite => UNWATCHED_SQLITE,
     };
     let kinds: Vec<String> = run!(tx.on(), fetch_all: sqlx::query_scalar(unwatched))?;
     for kind in kinds {
@@ -67,8 +67,8 @@ pub(crate) async fn watch_all(tx: &mut Tx) -> Result<(), sqlx::Error> {
 /// The same for one table that nobody watches.
 pub(super) async fn watch(tx: &mut Tx, table: &Table) -> Result<(), sqlx::Error> {
     let templates = match tx.dialect() {
-        Dialect::Postgres => WATCH_POSTGRES,
-        Dialect::Sqlite => WATCH_SQLITE,
+        SqlDialect::Postgres => WATCH_POSTGRES,
+        SqlDialect::Sqlite => WATCH_SQLITE,
     };
     for template in templates {
         let sql = table.sql(tx.dialect(), template);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use aws_lc_rs::digest;
 use fhir_resource::ResourceType;
-use sql_engines::{Dialect, run};
+use sql_engines::{SqlDialect, run};
 use sqlx::SqlStr;
 
 use super::superseded;
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::{Sql, hex};
 use crate::engine::Tx;
 
@@ -74,7 +74,7 @@ impl Table {
     }
 
     /// Returns the table of a type, or `None` when the type has no resources.
-    pub(crate) async fn find(db: &Db, kind: &ResourceType) -> Result<Option<Self>, sqlx::Error> {
+    pub(crate) async fn find(db: &AuthDatabase, kind: &ResourceType) -> Result<Option<Self>, sqlx::Error> {
         if let Some(known) = db.known_table(kind.as_str()) {
             return Ok(Some(known));
         }
@@ -124,8 +124,8 @@ impl Table {
     }
 
     /// A statement on this table: `{table}` and `{history}` are its names.
-    pub(crate) fn sql(&self, dialect: Dialect, template: &str) -> SqlStr {
-        Sql::text(dialect, &self.named(template))
+    pub(crate) fn sql(&self, dialect: SqlDialect, template: &str) -> SqlStr {
+        Sql::render_to_sql_str(dialect, &self.named(template))
     }
 
     /// A part of a statement with the names of this table.

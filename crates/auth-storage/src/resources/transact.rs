@@ -1,6 +1,6 @@
 //! Writes: all of a list, or none.
 //!
-//! What to do is decided by [`fhir_store::plan`]; here are the statements and the locks.
+//! What to do is decided by [`fhir_store::transaction_plan`]; here are the statements and the locks.
 //!
 //! SQLite has one writer, so a transaction is alone from its first statement. On Postgres advisory
 //! locks give the same for the rows concerned: every write shares the lock of its type and has the
@@ -15,21 +15,21 @@ use std::slice;
 use std::time::{Duration, Instant};
 
 use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource};
-use fhir_store::body::{BodyError, BodyProblem};
-use fhir_store::plan::{self, WriteCondition, WriteDecision, WriteTarget};
+use fhir_store::body_validation::{RequestBodyError, RequestBodyErrorKind};
+use fhir_store::transaction_plan::{self, ConditionalWriteLookup, WriteDecision, WriteTarget};
 use fhir_store::{
-    ResourceLookup, SearchExecutionError, TransactionError, Write, WriteError, WriteOperation, WriteOutcome,
+    ResourceLookup, ResourceWrite, SearchExecutionError, TransactionError, WriteError, WriteOperation, WriteOutcome,
 };
-use migrations::{EffectError, MigrationEffect, ProgressReporter, SqlPosition};
+use migrations::{MigrationEffect, MigrationEffectError, ProgressReporter, SqlPosition};
 use serde_json::{Map, Value};
-use sql_engines::{Contended, On};
+use sql_engines::{PerEngine, RetryableError};
 
 use super::append::new_id;
 use super::list;
 use super::logins::NewLogins;
 use super::table::{self, Found, Table};
 use super::versions::{self, State, Unwritten};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::engine::Tx;
 use crate::fault::is_strewn_row;
 use crate::packages;
@@ -53,7 +53,7 @@ pub(crate) enum Halt {
     /// A rule refuses them.
     Refused(TransactionError),
     /// What belongs to the write of this index cannot be done to this resource.
-    Effect(usize, ResourceKey, EffectError),
+    Effect(usize, ResourceKey, MigrationEffectError),
     /// The engine failed.
     Failed(sqlx::Error),
 }
@@ -64,18 +64,18 @@ impl From<sqlx::Error> for Halt {
     }
 }
 
-impl Contended for Halt {
-    fn is_contended(&self) -> bool {
+impl RetryableError for Halt {
+    fn is_contention(&self) -> bool {
         match self {
             Self::Refused(_) | Self::Effect(..) => false,
-            Self::Failed(error) => error.is_contended() || is_strewn_row(error),
+            Self::Failed(error) => error.is_contention() || is_strewn_row(error),
         }
     }
 }
 
 /// The reason why an effect did not happen.
 enum EffectFault {
-    Refused(EffectError),
+    Refused(MigrationEffectError),
     Failed(sqlx::Error),
 }
 
@@ -124,7 +124,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn new(db: &Db, tx: Tx, progress: &ProgressReporter, now_us: i64) -> Self {
+    fn new(db: &AuthDatabase, tx: Tx, progress: &ProgressReporter, now_us: i64) -> Self {
         let (progress, search) = (progress.clone(), Pending::new(db));
         let (tables, states) = (HashMap::new(), HashMap::new());
         let (numbers, unwritten) = (Vec::new(), Unwritten::default());
@@ -137,12 +137,12 @@ impl Attempt {
 /// Does all the writes once, or none. The session is one of the pool, so no effect may be SQL of a user. Whoever calls
 /// it does so again when it is contended.
 pub(crate) async fn attempt(
-    db: &Db,
-    writes: &[Write],
+    db: &AuthDatabase,
+    writes: &[ResourceWrite],
     effects: &Effects,
     now_us: i64,
 ) -> Result<Vec<WriteOutcome>, Halt> {
-    let searches = writes.iter().any(|write| plan::condition(write).is_some());
+    let searches = writes.iter().any(|write| transaction_plan::conditional_write_lookup(write).is_some());
     let _turn = if searches { Some(db.condition_turn().await?) } else { None };
     let mut attempt = Attempt::new(db, db.begin().await?, &ProgressReporter::new(), now_us);
     attempt.search = Pending::repeated(db);
@@ -161,8 +161,8 @@ pub(crate) async fn attempt(
 /// Does all the writes once, and the effects that are due with them, or nothing. It has a session of its
 /// own: what SQL sets there stays there.
 pub(crate) async fn attempt_with(
-    db: &Db,
-    writes: &[Write],
+    db: &AuthDatabase,
+    writes: &[ResourceWrite],
     effects: &Effects,
     (progress, now_us): (&ProgressReporter, i64),
 ) -> Result<Vec<WriteOutcome>, Halt> {
@@ -174,7 +174,7 @@ pub(crate) async fn attempt_with(
     session.close().await;
     db.forget_tables();
     let done = done?;
-    ended.map_err(|error| match (script::fault(error, db.engine_name(), SqlPosition::WHOLE), concluded) {
+    ended.map_err(|error| match (script::fault(error, db.engine_name(), SqlPosition::WHOLE_TEXT), concluded) {
         // A constraint that waits for the end of the transaction is refused only there.
         (ScriptFault::Refused(refused), Some((index, key))) => Halt::Effect(index, key, refused.into()),
         (ScriptFault::Refused(refused), None) => Halt::Failed(sqlx::Error::Protocol(refused.to_string())),
@@ -184,7 +184,11 @@ pub(crate) async fn attempt_with(
 }
 
 /// Returns what would become of the writes; nothing of it is kept. The caller may hold SQLite's one writer.
-pub(crate) async fn rehearse(db: &Db, writes: &[Write], now_us: i64) -> Result<Vec<WriteOutcome>, Halt> {
+pub(crate) async fn rehearse(
+    db: &AuthDatabase,
+    writes: &[ResourceWrite],
+    now_us: i64,
+) -> Result<Vec<WriteOutcome>, Halt> {
     let session = db.session().await?;
     let mut attempt = Attempt::new(db, session.begin().await?, &ProgressReporter::new(), now_us);
     let done = attempt.run(db, writes, &Effects::new()).await;
@@ -196,21 +200,26 @@ pub(crate) async fn rehearse(db: &Db, writes: &[Write], now_us: i64) -> Result<V
 }
 
 impl Attempt {
-    async fn run(&mut self, db: &Db, writes: &[Write], effects: &Effects) -> Result<Vec<WriteOutcome>, Halt> {
+    async fn run(
+        &mut self,
+        db: &AuthDatabase,
+        writes: &[ResourceWrite],
+        effects: &Effects,
+    ) -> Result<Vec<WriteOutcome>, Halt> {
         let alone = self.lock_types(db, writes, effects).await?;
         self.find_tables(db, writes).await?;
         let mut targets = Vec::with_capacity(writes.len());
         for (index, write) in writes.iter().enumerate() {
             targets.push(self.target(db, write).await?.map_err(refused_at(index))?);
         }
-        plan::check_overlap(&targets).map_err(|(index, cause)| refused_at(index)(cause))?;
+        transaction_plan::check_distinct_targets(&targets).map_err(|(index, cause)| refused_at(index)(cause))?;
         self.lock_resources(&alone, &targets).await?;
-        let urls = plan::full_urls(writes, &targets);
+        let urls = transaction_plan::collect_full_urls(writes, &targets);
         let mut written = Vec::with_capacity(writes.len());
         for (index, (write, target)) in writes.iter().zip(&targets).enumerate() {
             let left = targets.get(index..).unwrap_or_default();
             let current = self.current(target, left, &write.operation).await?;
-            let decision = plan::decide(write.clone(), target, current, &urls);
+            let decision = transaction_plan::decide_write(write.clone(), target, current, &urls);
             let decision = decision.map_err(refused_at(index))?;
             self.logins.note(index, &decision);
             let answer = self.carry_out(decision, left.len()).await?;
@@ -228,7 +237,7 @@ impl Attempt {
     }
 
     /// Commits what was done, or takes it back; returns the tables that are known to exist then.
-    async fn end(self, db: &Db, commit: bool) -> Result<Vec<Table>, sqlx::Error> {
+    async fn end(self, db: &AuthDatabase, commit: bool) -> Result<Vec<Table>, sqlx::Error> {
         if commit {
             self.tx.commit().await?;
             if let Some(index) = self.search.known() {
@@ -244,11 +253,11 @@ impl Attempt {
     /// Does what belongs to a write, when it is due, and stores the migration as it stands then.
     async fn conclude(
         &mut self,
-        (index, write): (usize, &Write),
+        (index, write): (usize, &ResourceWrite),
         effect: &MigrationEffect,
         answer: WriteOutcome,
     ) -> Result<WriteOutcome, Halt> {
-        let Some(previous) = migrations::due(&answer).cloned() else {
+        let Some(previous) = migrations::due_effect_version(&answer).cloned() else {
             return Ok(answer);
         };
         let sent = match (&answer, &write.operation) {
@@ -256,7 +265,7 @@ impl Attempt {
             _ => &previous.resource,
         };
         let result = self.perform(index, &previous.key, effect).await?;
-        let finished = migrations::finished(&previous.key, sent, &result);
+        let finished = migrations::finished_migration_document(&previous.key, sent, &result);
         let resource = finished.map_err(|faults| refused_at(index)(WriteError::Invalid(faults)))?;
         let concluded = self.carry_out(WriteDecision::Replace { previous, resource }, 1).await?;
         Ok(match (answer, concluded) {
@@ -268,9 +277,9 @@ impl Attempt {
     /// Does it, and tells its result.
     async fn perform(&mut self, index: usize, key: &ResourceKey, effect: &MigrationEffect) -> Result<Value, Halt> {
         let began = Instant::now();
-        let runs = effect.runs();
+        let runs = effect.has_work();
         if runs {
-            self.progress.say(format!("running {key}"));
+            self.progress.report(format!("running {key}"));
         }
         // What was written before is what SQL sees, and what it does nobody foresees.
         self.flush().await?;
@@ -302,10 +311,10 @@ impl Attempt {
                 let packages = slice::from_ref(package);
                 packages::uninstall((&mut self.tx, &mut self.search), packages, self.now_us).await?;
             }
-            MigrationEffect::Unprepared => return Err(EffectFault::Refused(EffectError::Unprepared)),
+            MigrationEffect::Unprepared => return Err(EffectFault::Refused(MigrationEffectError::Unprepared)),
             MigrationEffect::Done(result) => return Ok(result.clone()),
         }
-        Ok(migrations::done_result())
+        Ok(migrations::sql_migration_result())
     }
 
     /// Users' SQL may have made or dropped tables.
@@ -324,26 +333,26 @@ impl Attempt {
     /// Locks the types written to and returns those this transaction has to itself.
     async fn lock_types(
         &mut self,
-        db: &Db,
-        writes: &[Write],
+        db: &AuthDatabase,
+        writes: &[ResourceWrite],
         effects: &Effects,
     ) -> Result<BTreeSet<String>, sqlx::Error> {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let mut alone = BTreeSet::new();
-        if effects.values().any(MigrationEffect::is_of_packages) {
+        if effects.values().any(MigrationEffect::changes_packages) {
             alone.extend(packages::kinds()?.iter().map(table::lock_name));
             counts.extend(alone.iter().map(|name| (name.clone(), 0)));
         }
         for write in writes {
             let name = table::lock_name(&write.resource_type);
             let first = db.known_table(write.resource_type.as_str()).is_none();
-            let condition = plan::condition(write);
+            let condition = transaction_plan::conditional_write_lookup(write);
             if first || condition.is_some() {
                 alone.insert(name.clone());
             }
             *counts.entry(name).or_default() += 1;
             // What a condition looks at stays as it is until what it decided is committed.
-            for kind in condition.iter().flat_map(|condition| condition.criteria.referenced_types()) {
+            for kind in condition.iter().flat_map(|condition| condition.criteria.chained_resource_types()) {
                 let name = table::lock_name(kind);
                 alone.insert(name.clone());
                 counts.entry(name).or_default();
@@ -362,7 +371,8 @@ impl Attempt {
     /// Locks the resources whose types are shared with other transactions.
     async fn lock_resources(&mut self, alone: &BTreeSet<String>, targets: &[WriteTarget]) -> Result<(), sqlx::Error> {
         // Nobody else knows an id that was made here.
-        let keys = targets.iter().filter_map(WriteTarget::key).filter(|key| !self.states.contains_key(key));
+        let keys =
+            targets.iter().filter_map(WriteTarget::current_state_key).filter(|key| !self.states.contains_key(key));
         let names: BTreeSet<String> = keys
             .map(|key| (table::lock_name(&key.resource_type), key.id.as_str()))
             .filter(|(table, _)| !alone.contains(table))
@@ -373,7 +383,7 @@ impl Attempt {
 
     /// Takes locks in the order given and keeps them until the transaction ends.
     async fn lock(&mut self, locks: Vec<(String, bool)>) -> Result<(), sqlx::Error> {
-        let On::Postgres(connection) = self.tx.on() else {
+        let PerEngine::Postgres(connection) = self.tx.on() else {
             return Ok(());
         };
         if locks.is_empty() {
@@ -384,7 +394,7 @@ impl Attempt {
         Ok(())
     }
 
-    async fn find_tables(&mut self, db: &Db, writes: &[Write]) -> Result<(), Halt> {
+    async fn find_tables(&mut self, db: &AuthDatabase, writes: &[ResourceWrite]) -> Result<(), Halt> {
         for (index, write) in writes.iter().enumerate() {
             if self.tables.contains_key(&write.resource_type) {
                 continue;
@@ -407,9 +417,13 @@ impl Attempt {
     }
 
     /// Returns the resource a write is about.
-    async fn target(&mut self, db: &Db, write: &Write) -> Result<Result<WriteTarget, WriteError>, sqlx::Error> {
+    async fn target(
+        &mut self,
+        db: &AuthDatabase,
+        write: &ResourceWrite,
+    ) -> Result<Result<WriteTarget, WriteError>, sqlx::Error> {
         let table = self.tables.get(&write.resource_type).cloned().flatten();
-        let matches = match (table, plan::condition(write)) {
+        let matches = match (table, transaction_plan::conditional_write_lookup(write)) {
             (Some(table), Some(asked)) => match self.matches(db, &table, (&write.resource_type, asked)).await? {
                 Ok(matches) => matches,
                 Err(refused) => return Ok(Err(refused.into())),
@@ -417,8 +431,9 @@ impl Attempt {
             _ => Vec::new(),
         };
         let new_id = ResourceId::from(new_id(self.now_us));
-        let target = plan::resolve(write, &matches, &new_id);
-        if let Some(key) = target.as_ref().ok().and_then(WriteTarget::key).filter(|key| key.id == new_id) {
+        let target = transaction_plan::resolve_write_target(write, &matches, &new_id);
+        if let Some(key) = target.as_ref().ok().and_then(WriteTarget::current_state_key).filter(|key| key.id == new_id)
+        {
             self.states.insert(key.clone(), State::Missing);
         }
         Ok(target)
@@ -428,9 +443,9 @@ impl Attempt {
     /// left.
     async fn matches(
         &mut self,
-        db: &Db,
+        db: &AuthDatabase,
         table: &Table,
-        (kind, asked): (&ResourceType, WriteCondition<'_>),
+        (kind, asked): (&ResourceType, ConditionalWriteLookup<'_>),
     ) -> Result<Result<Vec<ResourceKey>, SearchExecutionError>, sqlx::Error> {
         let limit = self.tx.limit(self.search_time).await?;
         let began = Instant::now();
@@ -450,7 +465,7 @@ impl Attempt {
         left: &[WriteTarget],
         operation: &WriteOperation,
     ) -> Result<ResourceLookup, sqlx::Error> {
-        let Some(key) = target.key() else {
+        let Some(key) = target.current_state_key() else {
             return Ok(ResourceLookup::Missing);
         };
         if self.unwritten.holds(key) {
@@ -475,7 +490,7 @@ impl Attempt {
     /// Reads the states of the first of `targets`. What has an unwritten version is read once that is written.
     async fn read_ahead(&mut self, targets: &[WriteTarget]) -> Result<(), sqlx::Error> {
         let mut asked: BTreeMap<&ResourceType, HashSet<&str>> = BTreeMap::new();
-        for key in targets.iter().take(versions::AT_ONCE).filter_map(WriteTarget::key) {
+        for key in targets.iter().take(versions::AT_ONCE).filter_map(WriteTarget::current_state_key) {
             if !self.unwritten.holds(key) && !self.states.contains_key(key) {
                 asked.entry(&key.resource_type).or_default().insert(key.id.as_str());
             }
@@ -497,7 +512,7 @@ impl Attempt {
             WriteDecision::Insert { key, resource } => (key, resource, "create"),
             WriteDecision::Replace { previous, resource } => (&previous.key, resource, "update"),
             WriteDecision::Delete(stored) => (&stored.key, &stored.resource, "delete"),
-            WriteDecision::Nothing(_) => return Ok(decision.written(0, self.now_us)),
+            WriteDecision::Nothing(_) => return Ok(decision.into_write_outcome(0, self.now_us)),
         };
         if self.unwritten.is_full() || self.unwritten.holds(key) {
             self.flush().await?;
@@ -509,7 +524,7 @@ impl Attempt {
         }
         let version = self.numbers.pop().ok_or(sqlx::Error::RowNotFound)?;
         self.unwritten.push(key, version, operation, resource);
-        Ok(decision.written(version, self.now_us))
+        Ok(decision.into_write_outcome(version, self.now_us))
     }
 
     /// Writes what waits to be written.
@@ -539,5 +554,8 @@ fn refused_at(index: usize) -> impl FnOnce(WriteError) -> Halt {
 
 /// Returns the fault of writing a type that differs in case alone from one that has a table.
 fn other_type(kind: &ResourceType) -> WriteError {
-    WriteError::Invalid(vec![BodyError { expression: kind.as_str().to_owned(), problem: BodyProblem::OtherType }])
+    WriteError::Invalid(vec![RequestBodyError {
+        expression: kind.as_str().to_owned(),
+        problem: RequestBodyErrorKind::OtherType,
+    }])
 }

@@ -5,11 +5,11 @@
 
 use fhir_resource::ResourceType;
 use serde_json::{Value, json};
-use sql_engines::On;
+use sql_engines::PerEngine;
 
 use super::put::{Text, put_recorded};
 use super::table::{self, Table};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::engine::Tx;
 use crate::search::Pending;
 
@@ -18,7 +18,7 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
 /// Puts resources under their ids within a transaction, which has their type to itself from now on, and writes the
 /// rows by which searches find them.
 pub(crate) async fn upsert(
-    db: &Db,
+    db: &AuthDatabase,
     tx: &mut Tx,
     kind: &ResourceType,
     resources: &[(String, Value)],
@@ -28,7 +28,7 @@ pub(crate) async fn upsert(
         return Ok(());
     }
     let keys = Value::Array(resources.iter().map(|(id, _)| json!([id])).collect()).to_string();
-    if let On::Postgres(connection) = tx.on() {
+    if let PerEngine::Postgres(connection) = tx.on() {
         sqlx::query(LOCK).bind(table::lock_name(kind)).execute(connection).await?;
     }
     let table = Table::find_or_create(tx, kind).await?;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use fhir_resource::{ResourceKey, ResourceType};
 use serde_json::{Value, json};
-use sql_engines::{Dialect, On, run};
+use sql_engines::{PerEngine, SqlDialect, run};
 use sqlx::error::BoxDynError;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments as _, PgConnection, SqliteConnection};
@@ -102,16 +102,16 @@ fn keys<'i>(ids: impl Iterator<Item = &'i str>) -> String {
 
 /// Takes the numbers of so many writes, the first one last.
 pub(super) async fn numbers(
-    on: On<&mut PgConnection, &mut SqliteConnection>,
+    on: PerEngine<&mut PgConnection, &mut SqliteConnection>,
     count: usize,
 ) -> Result<Vec<i64>, sqlx::Error> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     let mut told: Vec<i64> = match on {
-        On::Postgres(connection) => {
-            sqlx::query_scalar(NUMBERS.on(Dialect::Postgres)).bind(count).fetch_all(connection).await?
+        PerEngine::Postgres(connection) => {
+            sqlx::query_scalar(NUMBERS.text_for_dialect(SqlDialect::Postgres)).bind(count).fetch_all(connection).await?
         }
-        On::Sqlite(connection) => {
-            sqlx::query_scalar(NUMBERS.on(Dialect::Sqlite)).bind(count).fetch_all(connection).await?
+        PerEngine::Sqlite(connection) => {
+            sqlx::query_scalar(NUMBERS.text_for_dialect(SqlDialect::Sqlite)).bind(count).fetch_all(connection).await?
         }
     };
     // An engine tells each of them, or the last of a row without gaps.
@@ -186,8 +186,8 @@ impl Unwritten {
         for (kind, OfKind { versions, .. }) in std::mem::take(&mut self.of_kinds) {
             let Some(Some(table)) = tables.get(&kind) else { continue };
             match tx.on() {
-                On::Postgres(connection) => write_arrays(connection, table, &versions, now_us).await?,
-                On::Sqlite(connection) => write_bound(connection, table, &versions, now_us).await?,
+                PerEngine::Postgres(connection) => write_arrays(connection, table, &versions, now_us).await?,
+                PerEngine::Sqlite(connection) => write_bound(connection, table, &versions, now_us).await?,
             }
             let ended = versions.iter().filter(|version| version.is_end()).map(|version| &*version.id);
             let ended: Vec<&str> = ended.collect();
@@ -210,7 +210,7 @@ async fn write_arrays(
     let numbers: Vec<i64> = versions.iter().map(|version| version.number).collect();
     let operations: Vec<&str> = versions.iter().map(|version| version.operation).collect();
     let documents: Vec<&str> = versions.iter().map(|version| &*version.document).collect();
-    let query = sqlx::query(table.sql(Dialect::Postgres, WRITE)).bind(ids).bind(numbers).bind(operations);
+    let query = sqlx::query(table.sql(SqlDialect::Postgres, WRITE)).bind(ids).bind(numbers).bind(operations);
     query.bind(documents).bind(now_us).execute(connection).await?;
     Ok(())
 }
@@ -234,7 +234,7 @@ async fn write_bound(
                 let document = if recorded && !version.is_end() { &in_table } else { &version.document };
                 bind(version, (document, recorded), now_us, &mut arguments).map_err(sqlx::Error::Encode)?;
             }
-            let sql = table.sql(Dialect::Sqlite, &template.replace("{rows}", &places(some.len(), columns)));
+            let sql = table.sql(SqlDialect::Sqlite, &template.replace("{rows}", &places(some.len(), columns)));
             sqlx::query_with(sql, arguments).execute(&mut *connection).await?;
             left = rest;
         }

@@ -3,10 +3,10 @@
 use std::slice;
 
 use fhir_resource::ResourceType;
-use fhir_resource::compartment::{CompartmentMembership, membership};
-use fhir_search::COMPARTMENT;
-use fhir_store::selection::FilterCriterion;
-use fhir_store::{AccessFilter, Filter, FilterBranch};
+use fhir_resource::patient_compartment::{CompartmentMembership, patient_compartment_membership};
+use fhir_search::COMPARTMENT_PARAMETER_NUMBER;
+use fhir_store::access_filter::AccessFilterCriterion;
+use fhir_store::{AccessFilter, AccessFilterBranch, ElementEqualityFilter};
 
 use super::statement::{Bound, Statement, Unanswerable, Written, any_of};
 use crate::resources::Conditions;
@@ -20,13 +20,13 @@ impl Statement<'_> {
         Ok(any_of(&regions?))
     }
 
-    fn region(&mut self, kind: &ResourceType, region: &FilterBranch, id: &str) -> Written {
+    fn region(&mut self, kind: &ResourceType, region: &AccessFilterBranch, id: &str) -> Written {
         let mut all = vec!["TRUE".to_owned()];
         if let Some(compartment) = &region.compartment {
-            all.push(match membership(kind) {
-                CompartmentMembership::Itself => format!("{id} = {}", self.bind(compartment.patient().as_str())),
+            all.push(match patient_compartment_membership(kind) {
+                CompartmentMembership::Itself => format!("{id} = {}", self.bind(compartment.patient_id().as_str())),
                 CompartmentMembership::Reference(_) => {
-                    let condition = self.in_compartment(kind, compartment.patient().as_str())?;
+                    let condition = self.in_compartment(kind, compartment.patient_id().as_str())?;
                     format!("EXISTS (SELECT 1 FROM search_reference i {{by:NOT INDEXED}} WHERE {condition} AND i.id = {id} {{fence}})")
                 }
                 CompartmentMembership::Shared | CompartmentMembership::Closed => "FALSE".to_owned(),
@@ -38,15 +38,15 @@ impl Statement<'_> {
         Ok(format!("({})", all.join(" AND ")))
     }
 
-    fn criterion(&mut self, kind: &ResourceType, criterion: &FilterCriterion, id: &str) -> Written {
+    fn criterion(&mut self, kind: &ResourceType, criterion: &AccessFilterCriterion, id: &str) -> Written {
         match criterion {
-            FilterCriterion::Coded(_) | FilterCriterion::Ownership(_) => {
+            AccessFilterCriterion::Coded(_) | AccessFilterCriterion::Ownership(_) => {
                 let criteria = Conditions::criteria(self.dialect(), slice::from_ref(criterion), self.bound.len() + 1);
                 self.bound.extend(criteria.bound.into_iter().map(Bound::from));
                 let set = self.of_table(kind, &format!("{} AND t.id = {id}", criteria.sql));
                 Ok(format!("EXISTS ({set})"))
             }
-            FilterCriterion::Search(scoped) if scoped.resource_type() == kind => {
+            AccessFilterCriterion::Search(scoped) if scoped.resource_type() == kind => {
                 let mut tests = vec!["TRUE".to_owned()];
                 for clause in scoped.clauses() {
                     tests.push(self.test(kind, clause, id)?);
@@ -54,12 +54,12 @@ impl Statement<'_> {
                 Ok(format!("({})", tests.join(" AND ")))
             }
             // It was read for another type, of which it says nothing.
-            FilterCriterion::Search(_) => Ok("FALSE".to_owned()),
+            AccessFilterCriterion::Search(_) => Ok("FALSE".to_owned()),
         }
     }
 
     fn in_compartment(&mut self, kind: &ResourceType, patient: &str) -> Written {
-        let number = self.index.number(kind, COMPARTMENT);
+        let number = self.index.number(kind, COMPARTMENT_PARAMETER_NUMBER);
         let number = number.ok_or_else(|| Unanswerable::Indexing(format!("{kind}.patient")))?;
         let (number, patient) = (self.bind(number), self.bind(patient));
         Ok(format!("i.parameter = {number} AND i.target = {patient} AND i.kind = 'Patient'"))
@@ -72,13 +72,13 @@ impl Statement<'_> {
         within: &AccessFilter,
     ) -> Result<Option<String>, Unanswerable> {
         let AccessFilter::Within(regions) = within else { return Ok(None) };
-        let mut patients = regions.iter().map(|region| Some(region.compartment.as_ref()?.patient().as_str()));
+        let mut patients = regions.iter().map(|region| Some(region.compartment.as_ref()?.patient_id().as_str()));
         // Several regions are those of several scopes, all for the same patient.
         let Some(patient) = patients.next().flatten().filter(|first| patients.all(|other| other == Some(*first)))
         else {
             return Ok(None);
         };
-        match membership(kind) {
+        match patient_compartment_membership(kind) {
             CompartmentMembership::Reference(_) => {
                 let condition = self.in_compartment(kind, patient)?;
                 Ok(Some(format!("SELECT i.id FROM search_reference i WHERE {condition}")))
@@ -92,7 +92,12 @@ impl Statement<'_> {
     }
 
     /// Returns whether the resource with this id meets conditions on its elements; `None` when none can.
-    pub(super) fn filtered(&mut self, kind: &ResourceType, filters: &[Filter], id: &str) -> Option<String> {
+    pub(super) fn filtered(
+        &mut self,
+        kind: &ResourceType,
+        filters: &[ElementEqualityFilter],
+        id: &str,
+    ) -> Option<String> {
         let filters = Conditions::filters(self.dialect(), filters, self.bound.len() + 1)?;
         self.bound.extend(filters.bound.into_iter().map(Bound::from));
         Some(format!("EXISTS ({})", self.of_table(kind, &format!("{} AND t.id = {id}", filters.sql))))

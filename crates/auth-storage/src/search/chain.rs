@@ -4,9 +4,9 @@
 //! the references of the resource at hand lead to the few others that the inner clause is tested on.
 
 use fhir_resource::ResourceType;
-use fhir_search::{ChainedClause, ReverseChain, SearchClause};
+use fhir_search::{ChainedClause, ReverseChainedClause, SearchClause};
 
-use sql_engines::Dialect;
+use sql_engines::SqlDialect;
 
 use super::driver::names_ids;
 use super::row::Place;
@@ -63,7 +63,7 @@ impl Statement<'_> {
     }
 
     /// Returns the ids of what something that meets the inner clause refers to, some twice.
-    pub(super) fn has(&mut self, kind: &ResourceType, has: &ReverseChain) -> Written {
+    pub(super) fn has(&mut self, kind: &ResourceType, has: &ReverseChainedClause) -> Written {
         let inner = self.reached(&has.resource_type, &has.clause)?;
         let Some(table) = self.db.known_table(kind.as_str()).filter(|_| self.is_known(&has.resource_type)) else {
             return Ok(NOTHING.to_owned());
@@ -80,7 +80,7 @@ impl Statement<'_> {
     }
 
     /// Returns whether something that meets the inner clause refers to the resource with this id.
-    pub(super) fn has_at(&mut self, kind: &ResourceType, has: &ReverseChain, id: &str) -> Written {
+    pub(super) fn has_at(&mut self, kind: &ResourceType, has: &ReverseChainedClause, id: &str) -> Written {
         let alias = self.alias();
         let inner = self.reached_at(&has.resource_type, &has.clause, &format!("{alias}.id"))?;
         if !self.is_known(&has.resource_type) {
@@ -106,11 +106,11 @@ impl Statement<'_> {
     /// A column of the references `r` that the ids `o` of a set lead to, one id after the other.
     fn led_from(&self, inner: &str, (column, index): (&str, &str), condition: &str) -> String {
         match self.dialect() {
-            Dialect::Postgres => format!(
+            SqlDialect::Postgres => format!(
                 "SELECT c.id FROM ({inner}) AS o CROSS JOIN LATERAL (
     SELECT r.{column} AS id FROM search_reference r WHERE {condition} {{fence}}) AS c"
             ),
-            Dialect::Sqlite => {
+            SqlDialect::Sqlite => {
                 format!(
                     "SELECT r.{column} AS id FROM ({inner}) AS o CROSS JOIN search_reference r {index} WHERE {condition}"
                 )
@@ -124,7 +124,7 @@ impl Statement<'_> {
         if !self.is_known(kind) {
             return Ok(NOTHING.to_owned());
         }
-        if !within.is_confined() {
+        if !within.is_restricted() {
             return self.set(kind, clause);
         }
         let walked = if names_ids(clause) { None } else { self.compartment(kind, within)? };
@@ -148,7 +148,7 @@ impl Statement<'_> {
         if !matches!(clause, SearchClause::Any { .. } | SearchClause::Chain(_)) {
             all.push(format!("EXISTS ({} {{fence}})", self.of_table(kind, &format!("t.id = {id}"))));
         }
-        if within.is_confined() {
+        if within.is_restricted() {
             all.push(self.within(kind, within, id)?);
         }
         Ok(all.join(" AND "))

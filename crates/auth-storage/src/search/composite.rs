@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use fhir_resource::ResourceType;
-use fhir_search::{ParameterType, Predicate, SearchParameter};
+use fhir_search::{CompiledSearchParameter, IndexEntryPredicate, SearchParameterType};
 
 use super::compare::{self, Condition};
 use super::row::{ELEMENT_SUFFIX, Place, part_number};
@@ -25,13 +25,13 @@ impl Statement<'_> {
     /// Returns what tests on composites find: ids, or, where one is known, whether it is among them.
     pub(super) fn composites(
         &mut self,
-        (kind, parameter): (&ResourceType, &SearchParameter),
-        tests: &[Predicate],
+        (kind, parameter): (&ResourceType, &CompiledSearchParameter),
+        tests: &[IndexEntryPredicate],
         id: Option<&str>,
     ) -> Result<Vec<String>, Unanswerable> {
         let mut found = Vec::new();
         for test in tests {
-            if let Predicate::Composite(parts) = test
+            if let IndexEntryPredicate::Composite(parts) = test
                 && parts.len() == parameter.components.len()
             {
                 let rows = self.rows_of_parts(kind, parameter)?;
@@ -41,8 +41,12 @@ impl Statement<'_> {
         Ok(found)
     }
 
-    fn rows_of_parts(&self, kind: &ResourceType, parameter: &SearchParameter) -> Result<PartRows, Unanswerable> {
-        let parts = self.index.catalog.parts(kind, parameter);
+    fn rows_of_parts(
+        &self,
+        kind: &ResourceType,
+        parameter: &CompiledSearchParameter,
+    ) -> Result<PartRows, Unanswerable> {
+        let parts = self.index.catalog.composite_part_parameters(kind, parameter);
         if parts.is_empty() {
             let number = self.number(kind, parameter)?;
             let numbers = (0..parameter.components.len()).map(|part| part_number(number, part));
@@ -52,7 +56,7 @@ impl Statement<'_> {
         Ok(PartRows { numbers: numbers?, of_elements: false })
     }
 
-    fn parts(&mut self, rows: &PartRows, parts: &[Predicate], id: Option<&str>) -> Option<String> {
+    fn parts(&mut self, rows: &PartRows, parts: &[IndexEntryPredicate], id: Option<&str>) -> Option<String> {
         let alternatives: Vec<Vec<Condition>> =
             parts.iter().map(|part| compare::conditions(part, self.contains())).collect();
         if alternatives.iter().any(Vec::is_empty) {
@@ -105,7 +109,7 @@ impl Statement<'_> {
     pub(super) fn all_present(
         &mut self,
         kind: &ResourceType,
-        (first, others): (&Arc<SearchParameter>, &[Arc<SearchParameter>]),
+        (first, others): (&Arc<CompiledSearchParameter>, &[Arc<CompiledSearchParameter>]),
         at: Option<&str>,
     ) -> Written {
         let number = self.number(kind, first)?;
@@ -122,11 +126,11 @@ impl Statement<'_> {
 }
 
 /// Returns where those values are that a part of a composite is compared with: neither words nor types of identifiers.
-pub(super) fn compared_places(kind: ParameterType, number: i64) -> Vec<(Place, i64)> {
+pub(super) fn compared_places(kind: SearchParameterType, number: i64) -> Vec<(Place, i64)> {
     match kind {
-        ParameterType::Token => vec![(Place::Token, number)],
+        SearchParameterType::Token => vec![(Place::Token, number)],
         // Those of URIs have the number of another part, or of another parameter.
-        ParameterType::Reference => vec![(Place::Reference, number)],
+        SearchParameterType::Reference => vec![(Place::Reference, number)],
         kind => places(kind, number),
     }
 }

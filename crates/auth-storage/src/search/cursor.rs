@@ -4,7 +4,7 @@
 //! but the id, or one more: the value by which it is ordered then.
 
 use fhir_resource::ResourceId;
-use fhir_search::{SearchClause, SearchParameter, SortCriterion};
+use fhir_search::{CompiledSearchParameter, SearchClause, SortCriterion};
 use serde_json::Value;
 
 use super::driver::{self, Begun, single};
@@ -36,7 +36,7 @@ pub(super) fn read(text: &str, sort: &[SortCriterion], clauses: &[SearchClause])
     let Ok(Value::Array(mut values)) = serde_json::from_slice(&bytes?) else { return None };
     let id: ResourceId = values.pop()?.as_str()?.parse().ok()?;
     let ordering = driver::valued(clauses).and_then(|at| single(clauses.get(at)?));
-    let ordered_by: Vec<&SearchParameter> = match ordering {
+    let ordered_by: Vec<&CompiledSearchParameter> = match ordering {
         Some((parameter, _)) if sort.is_empty() && values.len() == 1 => vec![parameter],
         _ => sort.iter().map(|sort| &*sort.parameter).collect(),
     };
@@ -59,7 +59,7 @@ pub(super) fn begun(behind: Option<&Behind>, sort: &[SortCriterion]) -> Begun {
 }
 
 /// Reads one key; a resource without a value has none.
-fn read_key(value: &Value, parameter: &SearchParameter) -> Result<Option<Bound>, NotAKey> {
+fn read_key(value: &Value, parameter: &CompiledSearchParameter) -> Result<Option<Bound>, NotAKey> {
     let is_number = is_number(parameter);
     match value {
         Value::Null => Ok(None),

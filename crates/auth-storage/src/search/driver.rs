@@ -6,7 +6,10 @@
 //! needed where a parameter says enough by itself, such as a patient.
 
 use fhir_resource::ResourceType;
-use fhir_search::{ComparisonPrefix, IndexColumn, ParameterType, Predicate, SearchClause, SearchParameter, TextMatch};
+use fhir_search::{
+    ComparisonPrefix, CompiledSearchParameter, IndexEntryPredicate, ResourceColumn, SearchClause, SearchParameterType,
+    StringMatchMode,
+};
 use fhir_store::SearchQuery;
 
 use super::statement::{Group, Statement, Unanswerable, groups};
@@ -180,12 +183,12 @@ pub(super) fn any_order(statement: &Statement<'_>, query: &SearchQuery) -> Resul
 
 /// Returns whether a clause names the ids: it leaves fewer than a compartment does, as no other clause surely does.
 pub(super) fn names_ids(clause: &SearchClause) -> bool {
-    matches!(clause, SearchClause::Any { parameter, .. } if parameter.column() == Some(IndexColumn::Id))
+    matches!(clause, SearchClause::Any { parameter, .. } if parameter.resource_column() == Some(ResourceColumn::Id))
 }
 
 /// Returns the clause by whose values a search is ordered that asks for no order and whose clauses all leave many.
 pub(super) fn valued(clauses: &[SearchClause]) -> Option<usize> {
-    let is_text = |clause: &SearchClause| matches!(single(clause), Some((_, Predicate::Text { .. })));
+    let is_text = |clause: &SearchClause| matches!(single(clause), Some((_, IndexEntryPredicate::Text { .. })));
     let is_valued = |clause: &&SearchClause| is_valued(clause);
     let texts = clauses.iter().position(|clause| is_text(clause) && is_valued(&clause));
     texts.or_else(|| clauses.iter().position(|clause| is_valued(&clause)))
@@ -193,20 +196,20 @@ pub(super) fn valued(clauses: &[SearchClause]) -> Option<usize> {
 
 fn is_valued(clause: &SearchClause) -> bool {
     let Some((parameter, test)) = single(clause) else { return false };
-    if parameter.column() == Some(IndexColumn::Id) || !parameter.sources.is_empty() {
+    if parameter.resource_column() == Some(ResourceColumn::Id) || !parameter.sources.is_empty() {
         return false;
     }
     match test {
-        Predicate::Period(comparison) => comparison.prefix != ComparisonPrefix::NotEqual,
-        Predicate::Number(comparison) => comparison.prefix != ComparisonPrefix::NotEqual,
-        Predicate::Quantity { comparison, .. } => is_from_above(comparison.prefix),
-        Predicate::Text { how, .. } => *how != TextMatch::Contains,
+        IndexEntryPredicate::Period(comparison) => comparison.prefix != ComparisonPrefix::NotEqual,
+        IndexEntryPredicate::Number(comparison) => comparison.prefix != ComparisonPrefix::NotEqual,
+        IndexEntryPredicate::Quantity { comparison, .. } => is_from_above(comparison.prefix),
+        IndexEntryPredicate::Text { how, .. } => *how != StringMatchMode::Contains,
         _ => false,
     }
 }
 
 /// Returns the one test of a clause.
-pub(super) fn single(clause: &SearchClause) -> Option<(&SearchParameter, &Predicate)> {
+pub(super) fn single(clause: &SearchClause) -> Option<(&CompiledSearchParameter, &IndexEntryPredicate)> {
     match clause {
         SearchClause::Any { parameter, tests } => match tests.as_slice() {
             [one] => Some((parameter, one)),
@@ -237,8 +240,9 @@ fn many(candidates: &[Candidate], clauses: &[SearchClause], begun: Begun) -> Way
     let by_id = by_id.map(|candidate| Way::ById(Source::Clause(candidate.at)));
     let valued = valued(clauses);
     // The beginning of a name leaves fewer than a code that many have.
-    let is_text =
-        valued.and_then(|at| single(clauses.get(at)?)).is_some_and(|(_, test)| matches!(test, Predicate::Text { .. }));
+    let is_text = valued
+        .and_then(|at| single(clauses.get(at)?))
+        .is_some_and(|(_, test)| matches!(test, IndexEntryPredicate::Text { .. }));
     let valued = valued.map(Way::ByValue);
     let chosen = match begun {
         Begun::ById => by_id,
@@ -291,28 +295,33 @@ fn rank(clause: &SearchClause) -> Option<u8> {
     match clause {
         SearchClause::Any { parameter, tests } => tests.iter().map(|test| rank_of(parameter, test)).max(),
         SearchClause::Chain(_) | SearchClause::Has(_) => Some(5),
-        SearchClause::Missing { parameter, missing: false } if parameter.column().is_none() => Some(9),
+        SearchClause::Missing { parameter, missing: false } if parameter.resource_column().is_none() => Some(9),
         SearchClause::None { .. } | SearchClause::Missing { .. } => None,
     }
 }
 
-fn rank_of(parameter: &SearchParameter, test: &Predicate) -> u8 {
+fn rank_of(parameter: &CompiledSearchParameter, test: &IndexEntryPredicate) -> u8 {
     let of_prefix = |prefix: ComparisonPrefix| if prefix == ComparisonPrefix::NotEqual { 8 } else { 6 };
     match test {
-        Predicate::OfType { .. } => RANK_OF_FEW,
-        Predicate::Token { code: Some(_), .. } if parameter.code == "identifier" => RANK_OF_FEW,
-        Predicate::Reference { resource_type: kind, .. } if is_patient(parameter, kind.as_ref()) => RANK_OF_FEW,
-        Predicate::Reference { .. } | Predicate::In(_) => 2,
-        Predicate::Uri { .. } | Predicate::Token { code: Some(_), .. } => 3,
-        Predicate::Text { how: TextMatch::Contains, .. } | Predicate::Token { code: None, .. } => RANK_OF_UNBOUNDED,
-        Predicate::Text { .. } | Predicate::Display(_) | Predicate::Composite(_) => 4,
-        Predicate::Period(comparison) => of_prefix(comparison.prefix),
-        Predicate::Number(comparison) | Predicate::Quantity { comparison, .. } => of_prefix(comparison.prefix),
+        IndexEntryPredicate::OfType { .. } => RANK_OF_FEW,
+        IndexEntryPredicate::Token { code: Some(_), .. } if parameter.code == "identifier" => RANK_OF_FEW,
+        IndexEntryPredicate::Reference { resource_type: kind, .. } if is_patient(parameter, kind.as_ref()) => {
+            RANK_OF_FEW
+        }
+        IndexEntryPredicate::Reference { .. } | IndexEntryPredicate::In(_) => 2,
+        IndexEntryPredicate::Uri { .. } | IndexEntryPredicate::Token { code: Some(_), .. } => 3,
+        IndexEntryPredicate::Text { how: StringMatchMode::Contains, .. }
+        | IndexEntryPredicate::Token { code: None, .. } => RANK_OF_UNBOUNDED,
+        IndexEntryPredicate::Text { .. } | IndexEntryPredicate::Display(_) | IndexEntryPredicate::Composite(_) => 4,
+        IndexEntryPredicate::Period(comparison) => of_prefix(comparison.prefix),
+        IndexEntryPredicate::Number(comparison) | IndexEntryPredicate::Quantity { comparison, .. } => {
+            of_prefix(comparison.prefix)
+        }
     }
 }
 
 /// Returns whether a reference is to a patient, of whom there are few resources.
-fn is_patient(parameter: &SearchParameter, kind: Option<&ResourceType>) -> bool {
+fn is_patient(parameter: &CompiledSearchParameter, kind: Option<&ResourceType>) -> bool {
     kind.map_or_else(|| matches!(parameter.code.as_str(), "patient" | "subject"), |kind| kind.as_str() == "Patient")
 }
 
@@ -325,8 +334,11 @@ impl Statement<'_> {
         clause: &SearchClause,
     ) -> Result<Option<Vec<(i64, Group)>>, Unanswerable> {
         let SearchClause::Any { parameter, tests } = clause else { return Ok(None) };
-        let has_composite = tests.iter().any(|test| matches!(test, Predicate::Composite(_)));
-        if parameter.column().is_some() || has_composite || parameter.parameter_type == ParameterType::Composite {
+        let has_composite = tests.iter().any(|test| matches!(test, IndexEntryPredicate::Composite(_)));
+        if parameter.resource_column().is_some()
+            || has_composite
+            || parameter.parameter_type == SearchParameterType::Composite
+        {
             return Ok(None);
         }
         let numbers = self.numbers(kind, parameter)?;

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use fhir_resource::ResourceType;
-use fhir_search::{FIRST_INSTALLED, IndexedDocument, SearchParameterCatalog};
-use oauth_core::registration;
+use fhir_search::{FIRST_INSTALLED_PARAMETER_NUMBER, IndexedDocument, SearchParameterCatalog};
+use oauth_core::security_resource_rules;
 use serde_json::Value;
 
 use sql_engines::run;
@@ -74,9 +74,9 @@ impl Index {
             Some((known.number, resource))
         });
         let (catalog, refused) = if installed.is_empty() {
-            (SearchParameterCatalog::base(), Vec::new())
+            (SearchParameterCatalog::with_r4_only(), Vec::new())
         } else {
-            SearchParameterCatalog::with(numbered)
+            SearchParameterCatalog::with_installed(numbered)
         };
         for refused in refused {
             tracing::info!(url = refused.url, "a SearchParameter is not used: {}", refused.fault);
@@ -113,7 +113,7 @@ impl Index {
     pub(super) fn number(&self, kind: &ResourceType, parameter: i64) -> Option<i64> {
         let (number, definitions) = self.numbers(kind)?.ready?;
         let since = self.since.get(&parameter).copied().unwrap_or(0);
-        (parameter < FIRST_INSTALLED || since <= definitions).then(|| row_number(number, parameter))
+        (parameter < FIRST_INSTALLED_PARAMETER_NUMBER || since <= definitions).then(|| row_number(number, parameter))
     }
 
     /// Returns the rows of a resource under one number of its type.
@@ -124,7 +124,7 @@ impl Index {
         let shown = without_secrets(kind, body);
         // The time of the version is a column of the resource.
         let document = IndexedDocument { resource_type: kind, id, updated_us: 0, body: &shown, base_url: &self.own };
-        for (parameter, entry) in self.catalog.entries(&document) {
+        for (parameter, entry) in self.catalog.index_entries_of(&document) {
             row::add(&mut rows, row_number(number, parameter), &entry, &mut elements);
         }
         rows
@@ -133,17 +133,17 @@ impl Index {
 
 /// A document as answers show it.
 fn without_secrets<'a>(kind: &ResourceType, body: &'a Value) -> Cow<'a, Value> {
-    if !registration::has_secrets(kind.as_str()) {
+    if !security_resource_rules::may_hold_secrets(kind.as_str()) {
         return Cow::Borrowed(body);
     }
     let mut shown = body.clone();
-    registration::redact(kind.as_str(), &mut shown);
+    security_resource_rules::redact_secrets(kind.as_str(), &mut shown);
     Cow::Owned(shown)
 }
 
 /// Returns whether resources of the type have rows.
 pub(super) fn covers(catalog: &SearchParameterCatalog, kind: &ResourceType) -> bool {
-    catalog.names(kind)
+    catalog.has_parameters_for_type(kind)
 }
 
 /// Returns the number of the rows of a parameter of a type.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fhir_resource::ResourceType;
-use fhir_resource::compartment::{CompartmentMembership, membership};
-use fhir_search::{FIRST_INSTALLED, ParameterType, SearchParameterCatalog};
+use fhir_resource::patient_compartment::{CompartmentMembership, patient_compartment_membership};
+use fhir_search::{FIRST_INSTALLED_PARAMETER_NUMBER, SearchParameterCatalog, SearchParameterType};
 
 use sql_engines::run;
 
@@ -105,8 +105,8 @@ pub(super) async fn redefine(tx: &mut Tx) -> Result<bool, sqlx::Error> {
 /// Returns whether a type has one of these parameters.
 fn concerns(catalog: &SearchParameterCatalog, kind: &str, numbered: &[i64]) -> bool {
     let Ok(kind) = kind.parse::<ResourceType>() else { return false };
-    let mut numbers = catalog.parameters(&kind).map(|parameter| parameter.number);
-    numbers.any(|number| number >= FIRST_INSTALLED && numbered.contains(&number))
+    let mut numbers = catalog.parameters_of_type(&kind).map(|parameter| parameter.number);
+    numbers.any(|number| number >= FIRST_INSTALLED_PARAMETER_NUMBER && numbered.contains(&number))
 }
 
 /// Has the rows of a type made under another number, while those of the old one answer.
@@ -181,10 +181,13 @@ fn addresses(index: &Index, kind: &str) -> Option<Vec<i64>> {
     let kind: ResourceType = kind.parse().ok()?;
     let Numbers { ready, written } = index.numbers(&kind)?;
     let (number, _) = (*ready).filter(|_| written.len() == 1)?;
-    let references =
-        index.catalog.parameters(&kind).filter(|parameter| parameter.parameter_type == ParameterType::Reference);
+    let references = index
+        .catalog
+        .parameters_of_type(&kind)
+        .filter(|parameter| parameter.parameter_type == SearchParameterType::Reference);
     let numbers: Vec<i64> = references.map(|parameter| uri_number(row_number(number, parameter.number))).collect();
-    let is_complete = !numbers.is_empty() || !matches!(membership(&kind), CompartmentMembership::Reference(_));
+    let is_complete =
+        !numbers.is_empty() || !matches!(patient_compartment_membership(&kind), CompartmentMembership::Reference(_));
     is_complete.then_some(numbers)
 }
 
@@ -193,7 +196,7 @@ async fn with_address(tx: &mut Tx, numbers: impl Iterator<Item = &i64>, base: &s
     let numbers: Vec<[i64; 1]> = numbers.map(|number| [*number]).collect();
     let numbers = serde_json::json!(numbers).to_string();
     let (from, to) = (format!("{base}/"), format!("{base}/{LAST}"));
-    let sql = WITH_ADDRESS.on(tx.dialect());
+    let sql = WITH_ADDRESS.text_for_dialect(tx.dialect());
     run!(tx.on(), fetch_all: sqlx::query_scalar(sql).bind(&numbers).bind(&from).bind(&to))
 }
 

@@ -3,10 +3,10 @@
 //! Equal keys are ordered by their ids, in the direction of the first key: then it is the order of an index, whichever
 //! way that is walked.
 
-use fhir_search::{IndexColumn, ParameterType, SearchParameter, SortCriterion};
+use fhir_search::{CompiledSearchParameter, ResourceColumn, SearchParameterType, SortCriterion};
 use fhir_store::SearchQuery;
 
-use sql_engines::Dialect;
+use sql_engines::SqlDialect;
 
 use super::cursor::Behind;
 use super::row::{Place, uri_number};
@@ -48,13 +48,13 @@ impl Order {
     pub(super) fn of(statement: &mut Statement<'_>, table: &Table, query: &SearchQuery) -> Result<Self, Unanswerable> {
         let mut order = Self { keys: Vec::new(), joins: String::new() };
         for (at, sort) in query.search.sort.iter().enumerate() {
-            let numbers = match sort.parameter.column() {
+            let numbers = match sort.parameter.resource_column() {
                 Some(_) => Vec::new(),
                 None => statement.numbers(&query.search.resource_type, &sort.parameter)?,
             };
-            let sql = match sort.parameter.column() {
-                Some(IndexColumn::Id) => "d.id".to_owned(),
-                Some(IndexColumn::LastUpdated) => {
+            let sql = match sort.parameter.resource_column() {
+                Some(ResourceColumn::Id) => "d.id".to_owned(),
+                Some(ResourceColumn::LastUpdated) => {
                     format!("(SELECT {{us:t.ts}} FROM {} t WHERE t.id = d.id)", table.quoted())
                 }
                 None => key(statement, (at, sort), &numbers, &mut order.joins),
@@ -92,15 +92,15 @@ impl Order {
     }
 
     /// Returns the keys of a row as an array of JSON.
-    pub(super) fn keys_column(&self, dialect: Dialect) -> String {
+    pub(super) fn keys_column(&self, dialect: SqlDialect) -> String {
         if self.keys.is_empty() {
             return "CAST(NULL AS TEXT)".to_owned();
         }
         let keys: Vec<String> = (0..self.keys.len()).map(|at| format!("page.k{at}")).collect();
         let keys = keys.join(", ");
         match dialect {
-            Dialect::Postgres => format!("jsonb_build_array({keys})::TEXT"),
-            Dialect::Sqlite => format!("json_array({keys})"),
+            SqlDialect::Postgres => format!("jsonb_build_array({keys})::TEXT"),
+            SqlDialect::Sqlite => format!("json_array({keys})"),
         }
     }
 
@@ -132,12 +132,15 @@ impl Order {
 }
 
 /// Returns whether the keys of an order by this parameter are numbers.
-pub(super) fn is_number(parameter: &SearchParameter) -> bool {
-    match parameter.column() {
-        Some(IndexColumn::Id) => false,
-        Some(IndexColumn::LastUpdated) => true,
+pub(super) fn is_number(parameter: &CompiledSearchParameter) -> bool {
+    match parameter.resource_column() {
+        Some(ResourceColumn::Id) => false,
+        Some(ResourceColumn::LastUpdated) => true,
         None => {
-            matches!(parameter.parameter_type, ParameterType::Date | ParameterType::Number | ParameterType::Quantity)
+            matches!(
+                parameter.parameter_type,
+                SearchParameterType::Date | SearchParameterType::Number | SearchParameterType::Quantity
+            )
         }
     }
 }
@@ -179,15 +182,15 @@ fn key(
     }
 }
 
-fn sorted_by(parameter: &SearchParameter, number: i64, descending: bool) -> Option<(Place, i64, &'static str)> {
+fn sorted_by(parameter: &CompiledSearchParameter, number: i64, descending: bool) -> Option<(Place, i64, &'static str)> {
     let end = if descending { "high" } else { "low" };
     match parameter.parameter_type {
-        ParameterType::Token => Some((Place::Token, number, "code")),
-        ParameterType::Reference => Some((Place::Reference, number, "target")),
-        ParameterType::String => Some((Place::Text, number, "folded")),
-        ParameterType::Uri => Some((Place::Token, uri_number(number), "code")),
-        ParameterType::Date | ParameterType::Number => Some((Place::Range, number, end)),
-        ParameterType::Quantity => Some((Place::Quantity, number, end)),
-        ParameterType::Composite => None,
+        SearchParameterType::Token => Some((Place::Token, number, "code")),
+        SearchParameterType::Reference => Some((Place::Reference, number, "target")),
+        SearchParameterType::String => Some((Place::Text, number, "folded")),
+        SearchParameterType::Uri => Some((Place::Token, uri_number(number), "code")),
+        SearchParameterType::Date | SearchParameterType::Number => Some((Place::Range, number, end)),
+        SearchParameterType::Quantity => Some((Place::Quantity, number, end)),
+        SearchParameterType::Composite => None,
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fhir_resource::{ResourceKey, ResourceType, StoredResource, StoredText};
+use fhir_resource::{ResourceKey, ResourceType, StoredResource, StoredResourceText};
 use fhir_store::{SearchExecutionError, SearchMatches, SearchQuery};
 use serde_json::Value;
-use sql_engines::{Dialect, run};
+use sql_engines::{SqlDialect, run};
 use sqlx::FromRow;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
@@ -16,7 +16,7 @@ use super::index::Index;
 use super::statement::{Bound, Statement, Unanswerable, is_kept_prepared};
 use super::walk;
 use super::writer::{Shape, Writer};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::Sql;
 use crate::document::DocumentText;
 use crate::engine::Tx;
@@ -40,7 +40,7 @@ pub(super) enum Ran {
 /// What a statement is written from.
 #[derive(Clone, Copy)]
 pub(super) struct Page<'a> {
-    pub(super) db: &'a Db,
+    pub(super) db: &'a AuthDatabase,
     pub(super) index: &'a Index,
     pub(super) table: &'a Table,
     pub(super) query: &'a SearchQuery,
@@ -50,7 +50,12 @@ pub(super) struct Page<'a> {
 /// A statement and its values.
 type Prepared = (String, Vec<Bound>);
 
-pub(super) async fn search(db: &Db, index: &Index, table: &Table, query: &SearchQuery) -> Result<Ran, sqlx::Error> {
+pub(super) async fn search(
+    db: &AuthDatabase,
+    index: &Index,
+    table: &Table,
+    query: &SearchQuery,
+) -> Result<Ran, sqlx::Error> {
     let Ok(behind) = behind(query) else { return Ok(Ran::Cursor) };
     let page = Page { db, index, table, query, behind: behind.as_ref() };
     let way = match page.choose() {
@@ -80,7 +85,7 @@ pub(super) async fn search(db: &Db, index: &Index, table: &Table, query: &Search
 /// Returns how the engine would go about a search, a line for each step, that of counting rows included; nothing where
 /// no statement is made.
 pub(super) async fn plan(
-    db: &Db,
+    db: &AuthDatabase,
     index: &Index,
     table: &Table,
     query: &SearchQuery,
@@ -108,9 +113,9 @@ pub(super) async fn plan(
 type Step = (i64, i64, i64, String);
 
 /// Returns the steps of the plan of a statement. Those within another are indented, on both engines.
-pub(super) async fn steps(db: &Db, sql: &str, bound: Vec<Bound>) -> Result<Vec<String>, sqlx::Error> {
+pub(super) async fn steps(db: &AuthDatabase, sql: &str, bound: Vec<Bound>) -> Result<Vec<String>, sqlx::Error> {
     let sql = format!("{{explain}} {sql}");
-    if db.dialect() == Dialect::Postgres {
+    if db.dialect() == SqlDialect::Postgres {
         let steps: Vec<(String,)> = fetch(db, &sql, bound).await?;
         return Ok(steps.into_iter().map(|(step,)| step).collect());
     }
@@ -124,11 +129,11 @@ pub(super) async fn steps(db: &Db, sql: &str, bound: Vec<Bound>) -> Result<Vec<S
     Ok(lines.collect())
 }
 
-async fn fetch<T>(db: &Db, sql: &str, bound: Vec<Bound>) -> Result<Vec<T>, sqlx::Error>
+async fn fetch<T>(db: &AuthDatabase, sql: &str, bound: Vec<Bound>) -> Result<Vec<T>, sqlx::Error>
 where
     T: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
 {
-    let sql = Sql::text(db.dialect(), sql);
+    let sql = Sql::render_to_sql_str(db.dialect(), sql);
     let is_kept = is_kept_prepared(sql.as_str());
     run!(db.searcher(), fetch_all: {
         bound.into_iter().fold(sqlx::query_as(sql).persistent(is_kept), |query, value| match value {
@@ -151,7 +156,7 @@ fn behind(query: &SearchQuery) -> Result<Option<Behind>, NotThere> {
 /// Returns the keys of what a search finds, as many as a page of it has, within a transaction.
 pub(super) async fn keys(
     tx: &mut Tx,
-    (db, index): (&Db, &Index),
+    (db, index): (&AuthDatabase, &Index),
     table: &Table,
     query: &SearchQuery,
 ) -> Result<Result<Vec<ResourceKey>, SearchExecutionError>, sqlx::Error> {
@@ -162,7 +167,7 @@ pub(super) async fn keys(
         Ok(None) => return Ok(Ok(Vec::new())),
         Err(unanswerable) => return Ok(Err(unanswerable.into())),
     };
-    let sql = Sql::text(db.dialect(), &sql);
+    let sql = Sql::render_to_sql_str(db.dialect(), &sql);
     let is_kept = is_kept_prepared(sql.as_str());
     let ids: Vec<String> = run!(tx.on(), fetch_all: {
         bound.into_iter().fold(sqlx::query_scalar(sql).persistent(is_kept), |query, value| match value {
@@ -226,7 +231,7 @@ fn matches(query: &SearchQuery, rows: Vec<Row>) -> Result<SearchMatches, sqlx::E
             continue;
         };
         if let Some(body) = document.0 {
-            found.entries.push(StoredText { key: key_of(kind, &id)?, version, updated_us, body });
+            found.entries.push(StoredResourceText { key: key_of(kind, &id)?, version, updated_us, body });
         } else {
             tracing::error!(%kind, id, "a stored resource cannot be read and is passed over");
         }

@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fhir_resource::{ResourceType, StoredResource};
-use fhir_search::folded;
+use fhir_search::fold_case_and_accents;
 
 use super::compare::LAST;
 use super::statement::Statement;
 use super::{current, fetch};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::resources::Table;
 
 /// Where in a name a word may begin.
@@ -27,7 +27,7 @@ pub(crate) enum Begins {
 /// Patients of whom every word is the beginning of something, `most` at most in the order of their ids; none while the
 /// rows of patients are made for the first time.
 pub(crate) async fn patients(
-    db: &Db,
+    db: &AuthDatabase,
     (words, begins): (&[&str], Begins),
     most: u32,
 ) -> Result<Vec<StoredResource>, sqlx::Error> {
@@ -36,7 +36,8 @@ pub(crate) async fn patients(
     let is_askable = words.iter().all(|word| !word.contains('\0')) && !words.is_empty();
     let Some(table) = Table::find(db, &kind).await?.filter(|_| is_askable) else { return Ok(Vec::new()) };
     let index = current(db).await?;
-    let number = |code| index.catalog.parameter(&kind, code).and_then(|found| index.number(&kind, found.number));
+    let number =
+        |code| index.catalog.find_parameter_by_code(&kind, code).and_then(|found| index.number(&kind, found.number));
     let Some((name, identifier)) = number("name").zip(number("identifier")) else {
         tracing::warn!("patients are not found by words until the index of their resources is made");
         return Ok(Vec::new());
@@ -64,7 +65,7 @@ fn set(
     (name, identifier): &(String, String),
     (word, begins): (&str, Begins),
 ) -> String {
-    let folded = folded(word);
+    let folded = fold_case_and_accents(word);
     let (from, to) = range(statement, &folded);
     let within = match begins {
         Begins::Part => String::new(),

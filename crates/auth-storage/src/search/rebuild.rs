@@ -6,13 +6,13 @@
 
 use fhir_resource::ResourceType;
 
-use sql_engines::{On, retried, run};
+use sql_engines::{PerEngine, retry_on_contention, run};
 
 use super::index::{self, Index, row_numbers};
 use super::number;
 use super::row::{Place, Rows};
 use super::rows::{self, Known, Placed};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::dialect::Sql;
 use crate::document::Document;
 use crate::engine::Tx;
@@ -43,35 +43,35 @@ enum Step {
     Idle,
 }
 
-impl Db {
-    /// Makes the rows that searches lack, until there are none to make or another node makes them.
+impl AuthDatabase {
+    /// Builds the missing search index rows of stored resources, until none are missing or another node builds them.
     ///
     /// # Errors
     /// When the engine fails; what was made until then stays made.
-    pub async fn index_resources(&self) -> Result<(), sqlx::Error> {
-        retried(|| register(self)).await?;
-        while retried(|| step(self)).await? == Step::Done {}
-        while retried(|| clear(self)).await? == Step::Done {}
+    pub async fn build_missing_index_rows(&self) -> Result<(), sqlx::Error> {
+        retry_on_contention(|| register(self)).await?;
+        while retry_on_contention(|| step(self)).await? == Step::Done {}
+        while retry_on_contention(|| clear(self)).await? == Step::Done {}
         Ok(())
     }
 }
 
-async fn register(db: &Db) -> Result<(), sqlx::Error> {
+async fn register(db: &AuthDatabase) -> Result<(), sqlx::Error> {
     let mut tx = db.begin().await?;
     number::register_tables(&mut tx).await?;
     tx.commit().await
 }
 
-async fn step(db: &Db) -> Result<Step, sqlx::Error> {
+async fn step(db: &AuthDatabase) -> Result<Step, sqlx::Error> {
     let mut tx = db.begin().await?;
-    let next = NEXT.on(tx.dialect());
+    let next = NEXT.text_for_dialect(tx.dialect());
     let next: Option<(i64, String, String)> = run!(tx.on(), fetch_optional: sqlx::query_as(next))?;
     let Some((number, kind, position)) = next else {
         tx.roll_back().await?;
         return Ok(Step::Idle);
     };
     let kind: ResourceType = kind.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-    if let On::Postgres(connection) = tx.on() {
+    if let PerEngine::Postgres(connection) = tx.on() {
         sqlx::query(LOCK).bind(lock_name(&kind)).execute(connection).await?;
     }
     let index = match db.known_index() {
@@ -122,9 +122,9 @@ async fn complete(tx: &mut Tx, (number, kind): (i64, &ResourceType)) -> Result<(
 }
 
 /// Deletes the rows of a number that no search uses any more.
-async fn clear(db: &Db) -> Result<Step, sqlx::Error> {
+async fn clear(db: &AuthDatabase) -> Result<Step, sqlx::Error> {
     let mut tx = db.begin().await?;
-    let gone = GONE.on(tx.dialect());
+    let gone = GONE.text_for_dialect(tx.dialect());
     let Some(number) = run!(tx.on(), fetch_optional: sqlx::query_scalar::<_, i64>(gone))? else {
         tx.roll_back().await?;
         return Ok(Step::Idle);

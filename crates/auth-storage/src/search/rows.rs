@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::iter;
 
-use sql_engines::{On, run};
+use sql_engines::{PerEngine, run};
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments as _, AssertSqlSafe, PgConnection, SqlSafeStr as _, SqliteConnection};
 
@@ -149,8 +149,8 @@ pub(super) async fn add(tx: &mut Tx, rows: Placed<'_>, known: Known) -> Result<(
         // Neighbours of the key share a page.
         rows.sort_unstable();
         match tx.on() {
-            On::Postgres(connection) => add_arrays(connection, place, (&rows, known)).await?,
-            On::Sqlite(connection) => {
+            PerEngine::Postgres(connection) => add_arrays(connection, place, (&rows, known)).await?,
+            PerEngine::Sqlite(connection) => {
                 for some in rows.chunks(BOUND_MAX) {
                     add_bound(connection, place, some).await?;
                 }
@@ -168,7 +168,7 @@ pub(super) async fn remove(tx: &mut Tx, rows: Placed<'_>) -> Result<(), sqlx::Er
         for (row, id) in rows {
             row.push_to(&mut elements, id)?;
         }
-        let (sql, elements) = (sql.on(tx.dialect()), elements.closed()?);
+        let (sql, elements) = (sql.text_for_dialect(tx.dialect()), elements.closed()?);
         run!(tx.on(), execute: sqlx::query(sql).bind(elements))?;
     }
     Ok(())

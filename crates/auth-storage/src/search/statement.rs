@@ -12,16 +12,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fhir_resource::ResourceType;
-use fhir_search::{CompositeComponent, IndexColumn, ParameterType, Predicate, SearchClause, SearchParameter};
+use fhir_search::{
+    CompiledSearchParameter, CompositeComponent, IndexEntryPredicate, ResourceColumn, SearchClause, SearchParameterType,
+};
 use fhir_store::AccessFilter;
 
-use sql_engines::Dialect;
+use sql_engines::SqlDialect;
 
 use super::compare::{self, Condition};
 use super::composite::{bare, compared_places};
 use super::index::Index;
 use super::row::{Place, part_number, typed_number, uri_number};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 
 /// A value of a statement.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +62,7 @@ pub(super) enum Unanswerable {
 /// A statement under way.
 pub(super) struct Statement<'a> {
     pub(super) index: &'a Index,
-    pub(super) db: &'a Db,
+    pub(super) db: &'a AuthDatabase,
     pub(super) reaches: &'a BTreeMap<ResourceType, AccessFilter>,
     pub(super) bound: Vec<Bound>,
     /// Aliases given so far to rows that tests on other types begin with.
@@ -83,7 +85,11 @@ pub(super) type Written = Result<String, Unanswerable>;
 
 impl<'a> Statement<'a> {
     /// `reaches` says what of other types chains may look at.
-    pub(super) const fn new(db: &'a Db, index: &'a Index, reaches: &'a BTreeMap<ResourceType, AccessFilter>) -> Self {
+    pub(super) const fn new(
+        db: &'a AuthDatabase,
+        index: &'a Index,
+        reaches: &'a BTreeMap<ResourceType, AccessFilter>,
+    ) -> Self {
         Self { index, db, reaches, bound: Vec::new(), aliases: 0 }
     }
 
@@ -99,24 +105,32 @@ impl<'a> Statement<'a> {
         format!("CAST({} AS BIGINT)", self.bind(most))
     }
 
-    pub(super) fn dialect(&self) -> Dialect {
+    pub(super) fn dialect(&self) -> SqlDialect {
         self.db.dialect()
     }
 
     /// Returns the number of the rows of a parameter.
-    pub(super) fn number(&self, kind: &ResourceType, parameter: &SearchParameter) -> Result<i64, Unanswerable> {
+    pub(super) fn number(&self, kind: &ResourceType, parameter: &CompiledSearchParameter) -> Result<i64, Unanswerable> {
         self.index
             .number(kind, parameter.number)
             .ok_or_else(|| Unanswerable::Indexing(format!("{kind}.{}", parameter.code)))
     }
 
     /// Returns the parameters that have the rows of one that has none of its own.
-    pub(super) fn sources(&self, kind: &ResourceType, parameter: &SearchParameter) -> Vec<Arc<SearchParameter>> {
-        self.index.catalog.sources(kind, parameter).cloned().collect()
+    pub(super) fn sources(
+        &self,
+        kind: &ResourceType,
+        parameter: &CompiledSearchParameter,
+    ) -> Vec<Arc<CompiledSearchParameter>> {
+        self.index.catalog.parameters_sharing_rows(kind, parameter).cloned().collect()
     }
 
     /// Returns the numbers of the rows of a parameter, several where others have them.
-    pub(super) fn numbers(&self, kind: &ResourceType, parameter: &SearchParameter) -> Result<Vec<i64>, Unanswerable> {
+    pub(super) fn numbers(
+        &self,
+        kind: &ResourceType,
+        parameter: &CompiledSearchParameter,
+    ) -> Result<Vec<i64>, Unanswerable> {
         if parameter.sources.is_empty() {
             return Ok(vec![self.number(kind, parameter)?]);
         }
@@ -127,7 +141,7 @@ impl<'a> Statement<'a> {
     pub(super) fn set(&mut self, kind: &ResourceType, clause: &SearchClause) -> Written {
         match clause {
             SearchClause::Any { parameter, tests } => self.any(kind, parameter, tests),
-            SearchClause::Missing { parameter, missing: false } if parameter.column().is_none() => {
+            SearchClause::Missing { parameter, missing: false } if parameter.resource_column().is_none() => {
                 self.present(kind, parameter, None)
             }
             SearchClause::None { .. } | SearchClause::Missing { .. } => {
@@ -150,7 +164,7 @@ impl<'a> Statement<'a> {
             SearchClause::None { parameter, tests } => format!("NOT {}", self.any_at(kind, parameter, tests, id)?),
             SearchClause::Missing { parameter, missing } => {
                 // Every resource has an id and a time.
-                let present = match parameter.column() {
+                let present = match parameter.resource_column() {
                     Some(_) => "TRUE".to_owned(),
                     None => self.present_at(kind, parameter, id)?,
                 };
@@ -169,8 +183,13 @@ impl<'a> Statement<'a> {
         }
     }
 
-    fn any(&mut self, kind: &ResourceType, parameter: &SearchParameter, tests: &[Predicate]) -> Written {
-        if let Some(column) = parameter.column() {
+    fn any(
+        &mut self,
+        kind: &ResourceType,
+        parameter: &CompiledSearchParameter,
+        tests: &[IndexEntryPredicate],
+    ) -> Written {
+        if let Some(column) = parameter.resource_column() {
             let condition = self.of_column(column, tests);
             return Ok(self.of_table(kind, &condition));
         }
@@ -191,8 +210,14 @@ impl<'a> Statement<'a> {
         Ok(union(&sets))
     }
 
-    fn any_at(&mut self, kind: &ResourceType, parameter: &SearchParameter, tests: &[Predicate], id: &str) -> Written {
-        if let Some(column) = parameter.column() {
+    fn any_at(
+        &mut self,
+        kind: &ResourceType,
+        parameter: &CompiledSearchParameter,
+        tests: &[IndexEntryPredicate],
+        id: &str,
+    ) -> Written {
+        if let Some(column) = parameter.resource_column() {
             let condition = self.of_column(column, tests);
             let set = self.of_table(kind, &format!("{condition} AND t.id = {id}"));
             return Ok(format!("EXISTS ({set})"));
@@ -226,8 +251,8 @@ impl<'a> Statement<'a> {
     /// Returns the engine's function for the position of one text in another.
     pub(super) fn contains(&self) -> &'static str {
         match self.dialect() {
-            Dialect::Postgres => "strpos",
-            Dialect::Sqlite => "instr",
+            SqlDialect::Postgres => "strpos",
+            SqlDialect::Sqlite => "instr",
         }
     }
 
@@ -265,17 +290,17 @@ impl<'a> Statement<'a> {
         filled
     }
 
-    pub(super) fn of_column(&mut self, column: IndexColumn, tests: &[Predicate]) -> String {
+    pub(super) fn of_column(&mut self, column: ResourceColumn, tests: &[IndexEntryPredicate]) -> String {
         let mut alternatives = Vec::with_capacity(tests.len());
         for test in tests {
             match (column, test) {
-                (IndexColumn::Id, Predicate::Token { system, code: Some(code) })
-                    if system.holds(None) && !code.contains('\0') =>
+                (ResourceColumn::Id, IndexEntryPredicate::Token { system, code: Some(code) })
+                    if system.matches_system(None) && !code.contains('\0') =>
                 {
                     let place = self.bind(code.as_str());
                     alternatives.push(format!("t.id = {place}"));
                 }
-                (IndexColumn::LastUpdated, Predicate::Period(comparison)) => {
+                (ResourceColumn::LastUpdated, IndexEntryPredicate::Period(comparison)) => {
                     let (sql, bound) = compare::instant(comparison, "t.ts");
                     // The column is compared as it is, so that its index counts.
                     alternatives.push(self.filled(&sql.replace('?', "{from_us:?}"), &bound));
@@ -287,14 +312,14 @@ impl<'a> Statement<'a> {
     }
 
     /// Returns the ids that have any value of a parameter; `at` looks at the rows with this id alone.
-    fn present(&mut self, kind: &ResourceType, parameter: &SearchParameter, at: Option<&str>) -> Written {
+    fn present(&mut self, kind: &ResourceType, parameter: &CompiledSearchParameter, at: Option<&str>) -> Written {
         let sources = self.sources(kind, parameter);
         if !sources.is_empty() {
             let sets: Result<Vec<String>, Unanswerable> =
                 sources.iter().map(|source| self.present(kind, source, at)).collect();
             return Ok(union(&sets?));
         }
-        let parts = self.index.catalog.parts(kind, parameter);
+        let parts = self.index.catalog.composite_part_parameters(kind, parameter);
         if let Some((first, others)) = parts.split_first() {
             return self.all_present(kind, (first, others), at);
         }
@@ -319,7 +344,7 @@ impl<'a> Statement<'a> {
     }
 
     /// Returns whether the resource with this id has any value of a parameter.
-    fn present_at(&mut self, kind: &ResourceType, parameter: &SearchParameter, id: &str) -> Written {
+    fn present_at(&mut self, kind: &ResourceType, parameter: &CompiledSearchParameter, id: &str) -> Written {
         let by_id = is_found_by_id(parameter.parameter_type);
         let set = self.present(kind, parameter, by_id.then_some(id))?;
         Ok(if by_id { format!("EXISTS ({set} {{fence}})") } else { format!("{id} IN ({set})") })
@@ -350,7 +375,7 @@ impl Group {
 }
 
 /// Returns the conditions for tests; those that differ in their key alone are one.
-pub(super) fn groups(tests: &[Predicate], contains: &str) -> Vec<Group> {
+pub(super) fn groups(tests: &[IndexEntryPredicate], contains: &str) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for Condition { place, number, key, sql, bound } in
         tests.iter().flat_map(|test| compare::conditions(test, contains))
@@ -398,25 +423,31 @@ pub(super) fn hidden(condition: &str) -> String {
 }
 
 /// Returns whether the keys of these rows go on with the id, so that no more of them are read than the resource has.
-pub(super) const fn is_found_by_id(kind: ParameterType) -> bool {
-    matches!(kind, ParameterType::Date | ParameterType::Number | ParameterType::Quantity | ParameterType::String)
+pub(super) const fn is_found_by_id(kind: SearchParameterType) -> bool {
+    matches!(
+        kind,
+        SearchParameterType::Date
+            | SearchParameterType::Number
+            | SearchParameterType::Quantity
+            | SearchParameterType::String
+    )
 }
 
 /// Returns where the values of a parameter of this kind are.
-pub(super) fn places(kind: ParameterType, number: i64) -> Vec<(Place, i64)> {
+pub(super) fn places(kind: SearchParameterType, number: i64) -> Vec<(Place, i64)> {
     match kind {
-        ParameterType::Token => {
+        SearchParameterType::Token => {
             vec![(Place::Token, number), (Place::Text, number), (Place::Token, typed_number(number))]
         }
-        ParameterType::String => vec![(Place::Text, number)],
-        ParameterType::Reference => {
+        SearchParameterType::String => vec![(Place::Text, number)],
+        SearchParameterType::Reference => {
             vec![(Place::Reference, number), (Place::Token, uri_number(number)), (Place::Token, number)]
         }
-        ParameterType::Uri => vec![(Place::Token, uri_number(number))],
-        ParameterType::Date | ParameterType::Number => vec![(Place::Range, number)],
-        ParameterType::Quantity => vec![(Place::Quantity, number)],
+        SearchParameterType::Uri => vec![(Place::Token, uri_number(number))],
+        SearchParameterType::Date | SearchParameterType::Number => vec![(Place::Range, number)],
+        SearchParameterType::Quantity => vec![(Place::Quantity, number)],
         // A part of a composite is none itself.
-        ParameterType::Composite => Vec::new(),
+        SearchParameterType::Composite => Vec::new(),
     }
 }
 

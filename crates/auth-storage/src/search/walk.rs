@@ -6,8 +6,8 @@
 
 use fhir_resource::ResourceType;
 use fhir_search::{
-    ComparisonPrefix, IndexColumn, ParameterType, Predicate, RangeComparison, SearchClause, SearchParameter,
-    SortCriterion,
+    ComparisonPrefix, CompiledSearchParameter, IndexEntryPredicate, RangeComparison, ResourceColumn, SearchClause,
+    SearchParameterType, SortCriterion,
 };
 
 use super::driver::{is_from_above, single};
@@ -55,13 +55,13 @@ fn ordering(place: Place, descending: bool) -> Option<Ordering> {
     Some(Ordering { column, of_row, of_others })
 }
 
-const fn place_of(kind: ParameterType) -> Option<Place> {
+const fn place_of(kind: SearchParameterType) -> Option<Place> {
     match kind {
-        ParameterType::Date | ParameterType::Number => Some(Place::Range),
-        ParameterType::Quantity => Some(Place::Quantity),
-        ParameterType::String => Some(Place::Text),
-        ParameterType::Reference => Some(Place::Reference),
-        ParameterType::Token | ParameterType::Uri | ParameterType::Composite => None,
+        SearchParameterType::Date | SearchParameterType::Number => Some(Place::Range),
+        SearchParameterType::Quantity => Some(Place::Quantity),
+        SearchParameterType::String => Some(Place::Text),
+        SearchParameterType::Reference => Some(Place::Reference),
+        SearchParameterType::Token | SearchParameterType::Uri | SearchParameterType::Composite => None,
     }
 }
 
@@ -69,7 +69,7 @@ const fn place_of(kind: ParameterType) -> Option<Place> {
 pub(super) fn has_order(sort: &SortCriterion) -> bool {
     let by_place =
         || place_of(sort.parameter.parameter_type).and_then(|place| ordering(place, sort.descending)).is_some();
-    sort.parameter.column().is_some() || (sort.parameter.sources.is_empty() && by_place())
+    sort.parameter.resource_column().is_some() || (sort.parameter.sources.is_empty() && by_place())
 }
 
 /// Returns the walk of all resources in the order of a sort, with bounds from the clauses on the same parameter.
@@ -79,11 +79,11 @@ pub(super) fn of_sort(
     sort: &SortCriterion,
     clauses: &[SearchClause],
 ) -> Result<Option<Walk>, Unanswerable> {
-    let on_it = clauses.iter().filter(|clause| clause.parameter().number == sort.parameter.number);
-    if let Some(column) = sort.parameter.column() {
+    let on_it = clauses.iter().filter(|clause| clause.search_parameter().number == sort.parameter.number);
+    if let Some(column) = sort.parameter.resource_column() {
         let mut walk = of_column(table, column, sort.descending);
         for clause in on_it {
-            if let (IndexColumn::LastUpdated, SearchClause::Any { tests, .. }) = (column, clause) {
+            if let (ResourceColumn::LastUpdated, SearchClause::Any { tests, .. }) = (column, clause) {
                 let condition = statement.of_column(column, tests).replace("t.ts", "d.ts");
                 walk.conditions.push(condition);
             }
@@ -128,7 +128,7 @@ pub(super) fn of_clause(
 ) -> Result<Option<Walk>, Unanswerable> {
     let Some((parameter, test)) = single(clause) else { return Ok(None) };
     let descending = is_descending(test);
-    if let (Some(column), SearchClause::Any { tests, .. }) = (parameter.column(), clause) {
+    if let (Some(column), SearchClause::Any { tests, .. }) = (parameter.resource_column(), clause) {
         let mut walk = of_column(table, column, descending);
         walk.conditions.push(statement.of_column(column, tests).replace("t.ts", "d.ts"));
         return Ok(Some(walk));
@@ -138,8 +138,8 @@ pub(super) fn of_clause(
 
 fn of_values(
     statement: &mut Statement<'_>,
-    (kind, parameter): (&ResourceType, &SearchParameter),
-    test: &Predicate,
+    (kind, parameter): (&ResourceType, &CompiledSearchParameter),
+    test: &IndexEntryPredicate,
 ) -> Result<Option<Walk>, Unanswerable> {
     let descending = is_descending(test);
     let number = statement.number(kind, parameter)?;
@@ -155,10 +155,12 @@ fn of_values(
 }
 
 /// Returns whether the order of the values that meet a test begins with the greatest.
-pub(super) const fn is_descending(test: &Predicate) -> bool {
+pub(super) const fn is_descending(test: &IndexEntryPredicate) -> bool {
     match test {
-        Predicate::Period(comparison) => is_from_above(comparison.prefix),
-        Predicate::Number(comparison) | Predicate::Quantity { comparison, .. } => is_from_above(comparison.prefix),
+        IndexEntryPredicate::Period(comparison) => is_from_above(comparison.prefix),
+        IndexEntryPredicate::Number(comparison) | IndexEntryPredicate::Quantity { comparison, .. } => {
+            is_from_above(comparison.prefix)
+        }
         _ => false,
     }
 }
@@ -174,11 +176,11 @@ fn stands_for_resource((place, ordering, descending): (Place, &Ordering, bool), 
     )
 }
 
-fn of_column(table: &Table, column: IndexColumn, descending: bool) -> Walk {
+fn of_column(table: &Table, column: ResourceColumn, descending: bool) -> Walk {
     let from = format!("{} d", table.quoted());
     let (column, key, value) = match column {
-        IndexColumn::Id => ("d.id", "@", "@"),
-        IndexColumn::LastUpdated => ("d.ts", "{us:@}", "{from_us:@}"),
+        ResourceColumn::Id => ("d.id", "@", "@"),
+        ResourceColumn::LastUpdated => ("d.ts", "{us:@}", "{from_us:@}"),
     };
     Walk { from, conditions: Vec::new(), column, key, value, descending, leaves_out: false }
 }
@@ -186,11 +188,11 @@ fn of_column(table: &Table, column: IndexColumn, descending: bool) -> Walk {
 /// Returns where the order of a parameter may end for a test on it: the key of a resource is at least as far on as the
 /// value that meets the test. Where the order may begin does not follow, because of several values one meets the test
 /// and another is the key.
-fn bound(test: &Predicate, descending: bool) -> Option<(&'static str, i64)> {
+fn bound(test: &IndexEntryPredicate, descending: bool) -> Option<(&'static str, i64)> {
     let comparison = match test {
-        Predicate::Period(comparison) => *comparison,
-        Predicate::Number(RangeComparison { prefix, low, high })
-        | Predicate::Quantity { comparison: RangeComparison { prefix, low, high }, .. } => {
+        IndexEntryPredicate::Period(comparison) => *comparison,
+        IndexEntryPredicate::Number(RangeComparison { prefix, low, high })
+        | IndexEntryPredicate::Quantity { comparison: RangeComparison { prefix, low, high }, .. } => {
             RangeComparison { prefix: *prefix, low: ordered(*low), high: ordered(*high) }
         }
         _ => return None,
@@ -219,17 +221,17 @@ mod tests {
         let values = [1_i64, 2, 3, 4];
         let ranges: Vec<(i64, i64)> =
             values.into_iter().flat_map(|low| (low..=4).map(move |high| (low, high))).collect();
-        for (_, prefix) in ComparisonPrefix::ALL {
+        for (_, prefix) in ComparisonPrefix::ALL_WITH_LETTERS {
             for (low, high) in ranges.clone() {
                 let wanted = RangeComparison { prefix, low, high };
                 for (one, other) in ranges.iter().flat_map(|one| ranges.iter().map(move |other| (one, other))) {
-                    if !wanted.holds(&one.0, &one.1) && !wanted.holds(&other.0, &other.1) {
+                    if !wanted.matches_range(&one.0, &one.1) && !wanted.matches_range(&other.0, &other.1) {
                         continue;
                     }
                     let greatest = one.1.max(other.1);
                     let least = one.0.min(other.0);
                     for (key, descending) in [(greatest, true), (least, false)] {
-                        let within = match bound(&Predicate::Period(wanted), descending) {
+                        let within = match bound(&IndexEntryPredicate::Period(wanted), descending) {
                             Some((">=", value)) => key >= value,
                             Some((">", value)) => key > value,
                             Some(("<=", value)) => key <= value,

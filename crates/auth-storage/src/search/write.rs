@@ -10,9 +10,9 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use fhir_resource::{ResourceKey, ResourceType};
-use fhir_search::SearchCondition;
-use fhir_store::plan::{WriteCondition, WriteDecision};
-use fhir_store::{MatchCounting, SearchExecutionError, SearchQuery};
+use fhir_search::ConditionalWriteSearch;
+use fhir_store::transaction_plan::{ConditionalWriteLookup, WriteDecision};
+use fhir_store::{MatchCountMode, SearchExecutionError, SearchQuery};
 use serde_json::Value;
 
 use sql_engines::run;
@@ -22,7 +22,7 @@ use super::index::{self, DEFINITIONS, Index};
 use super::row::Rows;
 use super::rows::{self, Known, Placed};
 use super::{number, page};
-use crate::db::Db;
+use crate::db::AuthDatabase;
 use crate::document::Document;
 use crate::engine::Tx;
 use crate::resources::{Found, Table};
@@ -54,13 +54,13 @@ struct Change {
 
 impl Pending {
     /// Nothing yet.
-    pub(crate) fn new(db: &Db) -> Self {
+    pub(crate) fn new(db: &AuthDatabase) -> Self {
         Self { index: db.known_index(), ..Self::default() }
     }
 
     /// Nothing yet, of a transaction that is done again when it fails for [`crate::fault::is_strewn_row`]: then what is new by
     /// the rules is not compared with what is there, which on Postgres is a third of storing it.
-    pub(crate) fn repeated(db: &Db) -> Self {
+    pub(crate) fn repeated(db: &AuthDatabase) -> Self {
         let known = if db.has_strewn_rows() { Known::Perhaps } else { Known::No };
         Self { known, ..Self::new(db) }
     }
@@ -164,13 +164,13 @@ impl Pending {
     /// to itself, so their rows stay until it ends.
     pub(crate) async fn matches(
         &mut self,
-        (tx, db): (&mut Tx, &Db),
+        (tx, db): (&mut Tx, &AuthDatabase),
         table: &Table,
-        (condition, asked): (&SearchCondition, WriteCondition<'_>),
+        (condition, asked): (&ConditionalWriteSearch, ConditionalWriteLookup<'_>),
     ) -> Result<Result<Vec<ResourceKey>, SearchExecutionError>, sqlx::Error> {
         db.remember_tables([table.clone()]);
         let mut index = self.registered(tx, &condition.search.resource_type).await?;
-        for kind in asked.criteria.referenced_types() {
+        for kind in asked.criteria.chained_resource_types() {
             if let Found::Table(table) = Table::find_in(tx, kind).await? {
                 db.remember_tables([table]);
                 index = self.registered(tx, kind).await?;
@@ -182,7 +182,7 @@ impl Pending {
             within: asked.reach.search.clone(),
             reaches: asked.reach.chained.clone(),
             count: 2,
-            counting: MatchCounting::No,
+            counting: MatchCountMode::No,
         };
         page::keys(tx, (db, &index), table, &query).await
     }

@@ -2,9 +2,9 @@
 
 use fhir_resource::ResourceType;
 use fhir_search::{SearchClause, SortCriterion};
-use fhir_store::{AccessFilter, MatchCounting};
+use fhir_store::{AccessFilter, MatchCountMode};
 
-use sql_engines::Dialect;
+use sql_engines::SqlDialect;
 
 use super::cursor::Behind;
 use super::driver::{self, Source, Way};
@@ -61,10 +61,10 @@ impl Writer<'_, '_> {
         // Resources are joined to the page last, each by its id: joined to it in parentheses, SQLite copies them all into
         // a table first.
         let joined = match self.statement.dialect() {
-            Dialect::Postgres => {
+            SqlDialect::Postgres => {
                 format!("LEFT JOIN LATERAL (SELECT x.* FROM {quoted} x WHERE x.id = page.id OFFSET 0) t ON TRUE")
             }
-            Dialect::Sqlite => format!("LEFT JOIN {quoted} t ON t.id = page.id"),
+            SqlDialect::Sqlite => format!("LEFT JOIN {quoted} t ON t.id = page.id"),
         };
         Ok(Some(format!(
             "WITH {with}
@@ -108,9 +108,9 @@ page AS (SELECT * FROM (SELECT d.id{columns} FROM few AS d{joins}) AS p WHERE {a
         );
         let counted = "(SELECT count(*) FROM few)".to_owned();
         let total = match self.page.query.counting {
-            MatchCounting::No => "NULL".to_owned(),
-            MatchCounting::UpTo(most) => format!("(SELECT CASE WHEN count(*) <= {most} THEN count(*) END FROM few)"),
-            MatchCounting::All => counted,
+            MatchCountMode::No => "NULL".to_owned(),
+            MatchCountMode::UpTo(most) => format!("(SELECT CASE WHEN count(*) <= {most} THEN count(*) END FROM few)"),
+            MatchCountMode::All => counted,
         };
         Ok(Some(Parts { with, total }))
     }
@@ -155,7 +155,7 @@ page AS (SELECT * FROM (SELECT d.id{columns} FROM few AS d{joins}) AS p WHERE {a
         let key = Key {
             sql: walk.key.replace('@', walk.column),
             descending: walk.descending,
-            is_number: is_number(clause.parameter()),
+            is_number: is_number(clause.search_parameter()),
         };
         let order = Order { keys: vec![key], joins: String::new() };
         let Some(page) = self.walked((&walk, &order), Some(at))? else { return Ok(None) };
@@ -234,9 +234,9 @@ ORDER BY {by}d.id {direction} LIMIT {room}",
     fn total(&mut self, way: Way) -> Result<String, Unanswerable> {
         let query = self.page.query;
         let limit = match query.counting {
-            MatchCounting::No => return Ok("NULL".to_owned()),
-            MatchCounting::UpTo(most) => Some(most + 1),
-            MatchCounting::All => None,
+            MatchCountMode::No => return Ok("NULL".to_owned()),
+            MatchCountMode::UpTo(most) => Some(most + 1),
+            MatchCountMode::All => None,
         };
         let Some(matching) = self.matching(way, Shape::Set { limit })? else { return Ok("0".to_owned()) };
         let counted = format!("(SELECT count(*) FROM ({matching}) AS m)");
@@ -272,7 +272,7 @@ ORDER BY {by}d.id {direction} LIMIT {room}",
         tests.extend(after);
         let tests = if tests.is_empty() { "TRUE".to_owned() } else { tests.join(" AND ") };
         let limit = limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
-        let merges = sets.len() > 1 && self.statement.dialect() == Dialect::Sqlite;
+        let merges = sets.len() > 1 && self.statement.dialect() == SqlDialect::Sqlite;
         if merges {
             // SQLite merges walks that are ordered alike, and gives each id once.
             let walks: Vec<String> =
@@ -340,7 +340,7 @@ ORDER BY {by}d.id {direction} LIMIT {room}",
         for (_, clause) in query.search.clauses.iter().enumerate().filter(|(at, _)| Some(*at) != walked) {
             tests.push(self.statement.test(kind, clause, id)?);
         }
-        if tests_within && query.within.is_confined() {
+        if tests_within && query.within.is_restricted() {
             tests.push(self.statement.within(kind, &query.within, id)?);
         }
         if !query.filters.is_empty() {

@@ -1,10 +1,11 @@
 //! Audit records: written in the order they came, by somebody else than who records.
 
-use auth_storage::{AuditLog, Db};
+use auth_storage::{AuditLogWriter, AuthDatabase};
 use fhir_resource::StoredResource;
-use fhir_search::{SearchContext, parse};
+use fhir_search::{SearchParseContext, parse_search};
 use fhir_store::{
-    AccessFilter, ListQuery, MatchCounting, ResourceStore as _, SearchQuery, SearchStore as _, Write, WriteOperation,
+    AccessFilter, ListQuery, MatchCountMode, ResourceStore as _, ResourceWrite, SearchQuery, SearchStore as _,
+    WriteOperation,
 };
 use oauth_core::ports::{AuditAction, AuditRecord, AuditSink as _};
 use serde_json::json;
@@ -15,8 +16,8 @@ fn record(action: AuditAction) -> AuditRecord {
     AuditRecord::new(NOW_US + 1, action)
 }
 
-async fn events(db: &Db) -> Vec<StoredResource> {
-    let query = ListQuery { count: 1000, ..ListQuery::all("AuditEvent".parse().unwrap()) };
+async fn events(db: &AuthDatabase) -> Vec<StoredResource> {
+    let query = ListQuery { count: 1000, ..ListQuery::all_of_type("AuditEvent".parse().unwrap()) };
     let mut entries = db.list(&query).await.unwrap().entries;
     entries.sort_by_key(|stored| stored.version);
     entries
@@ -25,7 +26,7 @@ async fn events(db: &Db) -> Vec<StoredResource> {
 told! {
     async fn a_record_becomes_an_audit_event(home) {
         let db = home.open().await;
-        let log = AuditLog::start(db.clone());
+        let log = AuditLogWriter::start(db.clone());
         log.record(AuditRecord {
             refused: Some("access_denied".to_owned()),
             client_id: Some("app".to_owned()),
@@ -37,7 +38,7 @@ told! {
             scope: Some("patient/*.rs".to_owned()),
             ..record(AuditAction::Consent)
         });
-        log.stop().await;
+        log.drain_and_stop().await;
         let written = events(&db).await;
         assert_eq!(written.len(), 1);
         assert_eq!(written[0].updated_us, NOW_US + 1);
@@ -93,7 +94,7 @@ told! {
 
     async fn what_came_from_outside_cannot_stop_a_batch(home) {
         let db = home.open().await;
-        let log = AuditLog::start(db.clone());
+        let log = AuditLogWriter::start(db.clone());
         let odd = AuditRecord {
             claimed_id: Some("no id\0".to_owned()),
             scope: Some("x".repeat(1_000_000)),
@@ -102,7 +103,7 @@ told! {
         log.record(odd);
         log.record(record(AuditAction::SignIn));
         log.record(record(AuditAction::Revocation));
-        log.stop().await;
+        log.drain_and_stop().await;
         let written = events(&db).await;
         let first = &written[0].resource;
         assert_eq!(first["agent"][0]["who"], json!({"identifier": {"value": "no id"}}));
@@ -115,13 +116,13 @@ told! {
     async fn audit_events_have_a_history_and_versions_of_their_own(home) {
         let db = home.open().await;
         for round in 0..2 {
-            let log = AuditLog::start(db.clone());
+            let log = AuditLogWriter::start(db.clone());
             for n in 0..300 {
                 log.record(AuditRecord { scope: Some(n.to_string()), ..record(AuditAction::Token) });
             }
-            log.stop().await;
-            let put = Write::to(format!("Basic/{round}").parse().unwrap(), WriteOperation::Put(json!({})));
-            db.transact(vec![put], NOW_US).await.unwrap().unwrap();
+            log.drain_and_stop().await;
+            let put = ResourceWrite::unconditional(format!("Basic/{round}").parse().unwrap(), WriteOperation::Put(json!({})));
+            db.transact_writes(vec![put], NOW_US).await.unwrap().unwrap();
         }
         let written = events(&db).await;
         assert_eq!(written.len(), 600);
@@ -138,7 +139,7 @@ told! {
 
     async fn a_stranger_who_is_refused_a_million_times_costs_two_records_and_hides_nobodys(home) {
         let db = home.open().await;
-        let log = AuditLog::start(db.clone());
+        let log = AuditLogWriter::start(db.clone());
         for n in 0..1_000_000 {
             log.record(AuditRecord {
                 at_us: NOW_US + n,
@@ -148,7 +149,7 @@ told! {
             });
         }
         log.record(AuditRecord { user_id: Some("ada".to_owned()), ..record(AuditAction::SignIn) });
-        log.stop().await;
+        log.drain_and_stop().await;
         let written = events(&db).await;
         assert_eq!(written.len(), 3);
         let member = written.iter().filter(|event| event.resource["agent"][0]["who"]["id"] == "ada");
@@ -163,7 +164,7 @@ told! {
 
     async fn the_first_refusal_of_a_kind_is_not_kept_back(home) {
         let db = home.open().await;
-        let log = AuditLog::start(db.clone());
+        let log = AuditLogWriter::start(db.clone());
         log.record(AuditRecord { refused: Some("no".to_owned()), ..record(AuditAction::SignIn) });
         let mut looks = 0;
         while events(&db).await.is_empty() {
@@ -171,21 +172,21 @@ told! {
             assert!(looks < 100_000, "nothing was written");
             tokio::task::yield_now().await;
         }
-        log.stop().await;
+        log.drain_and_stop().await;
         assert_eq!(events(&db).await.len(), 1);
     }
 
     async fn what_is_older_than_its_time_is_forgotten_with_its_history(home) {
         let db = home.open().await;
-        assert_eq!(db.forget_audit_events(NOW_US).await.unwrap(), 0, "there is none yet");
-        let log = AuditLog::start(db.clone());
+        assert_eq!(db.delete_audit_events_before(NOW_US).await.unwrap(), 0, "there is none yet");
+        let log = AuditLogWriter::start(db.clone());
         log.record(AuditRecord { at_us: NOW_US - 10, ..record(AuditAction::SignIn) });
-        log.stop().await;
-        let log = AuditLog::start(db.clone());
+        log.drain_and_stop().await;
+        let log = AuditLogWriter::start(db.clone());
         log.record(AuditRecord { at_us: NOW_US + 10, ..record(AuditAction::SignOut) });
-        log.stop().await;
-        assert_eq!(db.forget_audit_events(NOW_US).await.unwrap(), 2);
-        assert_eq!(db.forget_audit_events(NOW_US).await.unwrap(), 0);
+        log.drain_and_stop().await;
+        assert_eq!(db.delete_audit_events_before(NOW_US).await.unwrap(), 2);
+        assert_eq!(db.delete_audit_events_before(NOW_US).await.unwrap(), 0);
         let kept = events(&db).await;
         assert_eq!(kept.len(), 1);
         assert_eq!(kept[0].resource["subtype"][0]["code"], "110123");
@@ -194,13 +195,13 @@ told! {
 
     async fn recording_never_waits_and_what_is_too_much_is_lost(home) {
         let db = home.open().await;
-        let log = AuditLog::start(db.clone());
+        let log = AuditLogWriter::start(db.clone());
         // The task has no turn while nothing here is awaited, or few; more than fit are recorded.
         for _ in 0..50_000 {
             log.record(record(AuditAction::Token));
         }
-        log.stop().await;
-        log.stop().await;
+        log.drain_and_stop().await;
+        log.drain_and_stop().await;
         log.record(record(AuditAction::Token));
         let rows = home.ask("SELECT CAST(count(*) AS TEXT) FROM auditevent").await;
         let rows: usize = rows[0].parse().unwrap();
@@ -209,10 +210,10 @@ told! {
 
     async fn a_database_that_is_gone_stops_no_shutdown(home) {
         let db = home.open().await;
-        let log = AuditLog::start(db.clone());
+        let log = AuditLogWriter::start(db.clone());
         db.close().await;
         log.record(record(AuditAction::Token));
-        log.stop().await;
+        log.drain_and_stop().await;
         assert_eq!(events(&home.open().await).await.len(), 0);
     }
 
@@ -224,7 +225,7 @@ told! {
             [("p1", "ada", None), ("p2", "ada", Some("access_denied")), ("p1", "bob", None)].into_iter().enumerate()
         {
             // What is written together has one time.
-            let log = AuditLog::start(db.clone());
+            let log = AuditLogWriter::start(db.clone());
             log.record(AuditRecord {
                 at_us: NOW_US + 86_400_000_000 * i64::try_from(n).unwrap(),
                 patient_id: Some(patient.to_owned()),
@@ -233,7 +234,7 @@ told! {
                 refused: refused.map(str::to_owned),
                 ..record(if n == 2 { AuditAction::Token } else { AuditAction::Consent })
             });
-            log.stop().await;
+            log.drain_and_stop().await;
         }
         let days = ["2027-01-15", "2027-01-16", "2027-01-17"];
         for (query, expected) in [
@@ -256,7 +257,7 @@ told! {
             let reversed: Vec<&str> = expected.into_iter().rev().collect();
             assert_eq!(found(&db, &format!("{query}&_sort=-_lastUpdated")).await, reversed, "{query}");
         }
-        db.forget_audit_events(NOW_US + 86_400_000_000).await.unwrap();
+        db.delete_audit_events_before(NOW_US + 86_400_000_000).await.unwrap();
         assert_eq!(found(&db, "agent=Client/app&_sort=date").await, days[1..]);
         let left = "SELECT CAST(count(*) AS TEXT) FROM (
             SELECT id FROM search_token UNION ALL SELECT id FROM search_reference UNION ALL SELECT id FROM search_string
@@ -266,22 +267,24 @@ told! {
 }
 
 /// The days of the events that a search finds, in its order.
-async fn found(db: &Db, query: &str) -> Vec<String> {
+async fn found(db: &AuthDatabase, query: &str) -> Vec<String> {
     let kind = "AuditEvent".parse().unwrap();
-    let catalog = db.catalog().await.unwrap();
+    let catalog = db.current_search_parameter_catalog().await.unwrap();
     let pairs: Vec<(&str, &str)> = query.split('&').filter_map(|pair| pair.split_once('=')).collect();
     let (search, _) =
-        parse(&catalog, &SearchContext::strict(&kind, "https://payer.example/fhir", NOW_US), pairs).unwrap();
+        parse_search(&catalog, &SearchParseContext::strict(&kind, "https://payer.example/fhir", NOW_US), pairs)
+            .unwrap();
     let query = SearchQuery {
         search,
         filters: Vec::new(),
         within: AccessFilter::Everything,
         reaches: std::collections::BTreeMap::new(),
         count: 100,
-        counting: MatchCounting::All,
+        counting: MatchCountMode::All,
     };
     let found = db.search(&query).await.unwrap().unwrap();
-    let day =
-        |text: &fhir_resource::StoredText| text.read().unwrap().resource["recorded"].as_str().unwrap()[..10].to_owned();
+    let day = |text: &fhir_resource::StoredResourceText| {
+        text.parse_body().unwrap().resource["recorded"].as_str().unwrap()[..10].to_owned()
+    };
     found.entries.iter().map(day).collect()
 }

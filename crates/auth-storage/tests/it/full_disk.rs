@@ -3,18 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use auth_storage::Db;
-use fhir_store::{ResourceStore as _, StoreError, Write, WriteOperation};
+use auth_storage::AuthDatabase;
+use fhir_store::{ResourceStore as _, ResourceWrite, StoreError, WriteOperation};
 use serde_json::json;
 
 use crate::home::{NOW_US, told};
 
 const MIB: usize = 1024 * 1024;
 
-async fn put(db: &Db, id: &str, name: &str) -> Result<(), StoreError> {
+async fn put(db: &AuthDatabase, id: &str, name: &str) -> Result<(), StoreError> {
     let body = json!({"resourceType": "Organization", "name": name});
-    let write = Write::to(format!("Organization/{id}").parse().unwrap(), WriteOperation::Put(body));
-    db.transact(vec![write], NOW_US).await.map(|done| drop(done.unwrap()))
+    let write = ResourceWrite::unconditional(format!("Organization/{id}").parse().unwrap(), WriteOperation::Put(body));
+    db.transact_writes(vec![write], NOW_US).await.map(|done| drop(done.unwrap()))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -23,8 +23,8 @@ async fn a_database_that_was_full_takes_writes_again_when_there_is_room() {
     let disk = SmallDisk::mount(home.path(), 64 * MIB);
     // What will make room: more than the write-ahead log may hold, which is first copied into the database.
     std::fs::write(disk.0.join("ballast"), vec![0; 40 * MIB]).unwrap();
-    let db = Db::open(None, &disk.0, 8).await.unwrap();
-    db.probe().await.unwrap();
+    let db = AuthDatabase::open(None, &disk.0, 8).await.unwrap();
+    db.check_writable().await.unwrap();
     let text = "much ado about nothing ".repeat(20_000);
     let mut refused = None;
     for at in 0..1_000 {
@@ -42,14 +42,14 @@ async fn a_database_that_was_full_takes_writes_again_when_there_is_room() {
     }
     // The row of a probe may fit where a resource does not; soon it does not either.
     let mut probes = 0;
-    while db.probe().await.is_ok() {
+    while db.check_writable().await.is_ok() {
         probes += 1;
         assert!(probes < 2_000, "the disk does not fill up");
     }
     db.ping().await.unwrap();
 
     std::fs::remove_file(disk.0.join("ballast")).unwrap();
-    db.probe().await.unwrap();
+    db.check_writable().await.unwrap();
     put(&db, "small", "x").await.unwrap();
     db.close().await;
 }
@@ -60,10 +60,10 @@ told! {
         let probes = "SELECT CAST(probes AS TEXT) FROM server_health";
         for count in 0..3 {
             assert_eq!(home.ask(probes).await, [count.to_string()]);
-            db.probe().await.unwrap();
+            db.check_writable().await.unwrap();
         }
         db.close().await;
-        assert!(db.probe().await.is_err());
+        assert!(db.check_writable().await.is_err());
     }
 }
 

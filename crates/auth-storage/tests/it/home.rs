@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use auth_storage::{Db, OpenError};
+use auth_storage::{AuthDatabase, DatabaseOpenError};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
@@ -28,28 +28,33 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    pub(crate) async fn open(&self) -> Db {
+    pub(crate) async fn open(&self) -> AuthDatabase {
         self.try_open().await.unwrap()
     }
 
     /// With this time for a statement of a search.
-    pub(crate) async fn open_limited(&self, search_time: Duration) -> Db {
-        Db::open_limited(self.url.as_deref(), self.folder.path(), (8, search_time)).await.unwrap()
+    pub(crate) async fn open_limited(&self, search_time: Duration) -> AuthDatabase {
+        AuthDatabase::open_with_search_limit(self.url.as_deref(), self.folder.path(), (8, search_time)).await.unwrap()
     }
 
     /// As [`Home::open_limited`], over a network on which statements arrive late; nothing on SQLite.
-    pub(crate) async fn open_with_late_statements(&self, search_time: Duration) -> Option<(Db, LateStatements)> {
+    pub(crate) async fn open_with_late_statements(
+        &self,
+        search_time: Duration,
+    ) -> Option<(AuthDatabase, LateStatements)> {
         let network = LateStatements::to(self.url.as_deref()?).await;
-        let db = Db::open_limited(Some(&network.url), self.folder.path(), (8, search_time)).await.unwrap();
+        let db = AuthDatabase::open_with_search_limit(Some(&network.url), self.folder.path(), (8, search_time))
+            .await
+            .unwrap();
         Some((db, network))
     }
 
-    pub(crate) async fn try_open(&self) -> Result<Db, OpenError> {
-        Db::open(self.url.as_deref(), self.folder.path(), 8).await
+    pub(crate) async fn try_open(&self) -> Result<AuthDatabase, DatabaseOpenError> {
+        AuthDatabase::open(self.url.as_deref(), self.folder.path(), 8).await
     }
 
-    pub(crate) async fn open_existing(&self) -> Result<Db, OpenError> {
-        Db::open_existing(self.url.as_deref(), self.folder.path(), 8).await
+    pub(crate) async fn open_existing(&self) -> Result<AuthDatabase, DatabaseOpenError> {
+        AuthDatabase::open_existing(self.url.as_deref(), self.folder.path(), 8).await
     }
 
     /// What a second way into the database says to a statement: one text a row.

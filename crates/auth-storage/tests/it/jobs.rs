@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use auth_storage::{Db, JobSettings, Jobs};
+use auth_storage::{AuthDatabase, JobQueue, JobSettings};
 use fhir_resource::ResourceId;
-use fhir_store::{ResourceLookup, ResourceStore as _, Write, WriteOperation};
-use payer_exchange::consent::ConsentRule;
-use payer_exchange::export::{ElementSelection, ExportSubjects, ExportWork, TypeExport};
-use payer_exchange::jobs::{Job, JobEnd, JobState, JobStore as _, JobWork, NewJob, OPEN_JOBS_MAX};
-use payer_exchange::member_match::{IdentifierRule, MatchWork, SubmittedMember};
-use payer_exchange::{MatchKind, RequestingOrganization};
+use fhir_store::{ResourceLookup, ResourceStore as _, ResourceWrite, WriteOperation};
+use payer_exchange::bulk_export::{ElementSelection, ExportSubjects, ExportWork, ExportedType};
+use payer_exchange::consent::ExportConsentRule;
+use payer_exchange::jobs::{Job, JobEndOutcome, JobState, JobStore as _, JobWork, NewJob, OPEN_JOBS_PER_OWNER_MAX};
+use payer_exchange::member_match::{MatchWork, MemberIdentifierRule, SubmittedMember};
+use payer_exchange::{MatchRequesterKind, RequestingOrganization};
 use serde_json::{Value, json};
 
 use crate::home::{NOW_US, told};
@@ -31,10 +31,10 @@ impl Ticker {
         Self(Arc::new(AtomicI64::new(NOW_US)))
     }
 
-    fn node(&self, db: &Db, at_once: usize) -> Jobs {
+    fn node(&self, db: &AuthDatabase, at_once: usize) -> JobQueue {
         let ticker = self.0.clone();
         let now_us = Arc::new(move || ticker.load(Ordering::SeqCst));
-        Jobs::start(db.clone(), JobSettings { fhir_base: BASE.to_owned(), correct_format: true, at_once, now_us })
+        JobQueue::start(db.clone(), JobSettings { fhir_base: BASE.to_owned(), correct_format: true, at_once, now_us })
     }
 
     fn wait(&self, us: i64) {
@@ -45,7 +45,7 @@ impl Ticker {
 fn export(types: &[&str], subjects: ExportSubjects) -> NewJob {
     let types = types
         .iter()
-        .map(|kind| TypeExport {
+        .map(|kind| ExportedType {
             resource_type: (*kind).to_owned(),
             within: Vec::new(),
             elements: Vec::new(),
@@ -61,15 +61,15 @@ fn export(types: &[&str], subjects: ExportSubjects) -> NewJob {
     }
 }
 
-async fn enqueue(jobs: &Jobs, job: NewJob, now_us: i64) -> ResourceId {
+async fn enqueue(jobs: &JobQueue, job: NewJob, now_us: i64) -> ResourceId {
     jobs.enqueue(job, now_us).await.unwrap().unwrap()
 }
 
 /// The job once it has ended.
-async fn ended(jobs: &Jobs, id: &ResourceId) -> Job {
+async fn ended(jobs: &JobQueue, id: &ResourceId) -> Job {
     let ended = async {
         loop {
-            let job = jobs.job(id, OWNER).await.unwrap().unwrap();
+            let job = jobs.find_job(id, OWNER).await.unwrap().unwrap();
             if matches!(job.state, JobState::Completed | JobState::Failed) {
                 return job;
             }
@@ -80,31 +80,31 @@ async fn ended(jobs: &Jobs, id: &ResourceId) -> Job {
 }
 
 /// The lines of a file.
-async fn lines(jobs: &Jobs, id: &ResourceId, file: &str) -> Vec<Value> {
+async fn lines(jobs: &JobQueue, id: &ResourceId, file: &str) -> Vec<Value> {
     let mut lines = Vec::new();
     let mut number = 0;
-    while let Some(part) = jobs.part(id, file, number).await.unwrap() {
+    while let Some(part) = jobs.read_file_part(id, file, number).await.unwrap() {
         lines.extend(String::from_utf8(part).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()));
         number += 1;
     }
     lines
 }
 
-async fn put(db: &Db, key: &str, resource: Value, now_us: i64) {
-    let write = Write::to(key.parse().unwrap(), WriteOperation::Put(resource));
-    db.transact(vec![write], now_us).await.unwrap().unwrap();
+async fn put(db: &AuthDatabase, key: &str, resource: Value, now_us: i64) {
+    let write = ResourceWrite::unconditional(key.parse().unwrap(), WriteOperation::Put(resource));
+    db.transact_writes(vec![write], now_us).await.unwrap().unwrap();
 }
 
 /// Enough resources for several parts.
-async fn many(db: &Db, count: usize) {
+async fn many(db: &AuthDatabase, count: usize) {
     let text = "x".repeat(4000);
     for some in (0..count).collect::<Vec<_>>().chunks(500) {
         let write = |n: &usize| {
             let body =
                 json!({"text": {"div": text}, "subject": {"resourceType": "Patient", "id": format!("p{}", n % 3)}});
-            Write::to(format!("Observation/o{n:05}").parse().unwrap(), WriteOperation::Put(body))
+            ResourceWrite::unconditional(format!("Observation/o{n:05}").parse().unwrap(), WriteOperation::Put(body))
         };
-        db.transact(some.iter().map(write).collect(), NOW_US - 1).await.unwrap().unwrap();
+        db.transact_writes(some.iter().map(write).collect(), NOW_US - 1).await.unwrap().unwrap();
     }
 }
 
@@ -133,17 +133,17 @@ fn requester() -> RequestingOrganization {
 
 fn matching(members: Vec<SubmittedMember>) -> NewJob {
     let work = MatchWork {
-        kind: MatchKind::Payer,
+        kind: MatchRequesterKind::Payer,
         requester: requester(),
         members,
         within: Vec::new(),
-        identifier: IdentifierRule::Required,
+        identifier: MemberIdentifierRule::Required,
     };
     NewJob { owner: OWNER.to_owned(), url: String::new(), work: JobWork::Match(Box::new(work)) }
 }
 
 /// Patients with a Coverage each, in either spelling of its beneficiary.
-async fn people(db: &Db, count: usize) {
+async fn people(db: &AuthDatabase, count: usize) {
     for n in 0..count {
         put(db, &format!("Patient/p{n}"), person(&format!("F{n}")), NOW_US - 1).await;
         let beneficiary = match n % 2 {
@@ -182,7 +182,7 @@ told! {
         assert_eq!(observations[0]["subject"], json!({"reference": "Patient/p0"}), "as FHIR spells it");
         assert!(job.files[0].size_bytes > 2_000_000, "more than one part");
         assert!(job.files[0].packed_bytes < job.files[0].size_bytes / 10, "{:?}", job.files[0]);
-        node.stop().await;
+        node.stop_and_release_jobs().await;
     }
 
     async fn a_job_whose_node_is_gone_is_gone_on_with_and_nothing_is_there_twice(home) {
@@ -190,7 +190,7 @@ told! {
         many(&db, 2000).await;
         let node = ticker.node(&db, 1);
         let id = enqueue(&node, export(&["Observation"], ExportSubjects::Patients), NOW_US).await;
-        while node.job(&id, OWNER).await.unwrap().unwrap().done == 0 {
+        while node.find_job(&id, OWNER).await.unwrap().unwrap().done == 0 {
             tokio::task::yield_now().await;
         }
         // Its tasks end where they are, as with the process.
@@ -206,7 +206,7 @@ told! {
         assert!(times.values().all(|times| *times == 1));
         let events = "SELECT id FROM auditevent_history";
         assert_eq!(home.ask(events).await, [id.to_string()], "that it ended is told once");
-        other.stop().await;
+        other.stop_and_release_jobs().await;
     }
 
     async fn many_nodes_do_each_job_once(home) {
@@ -223,7 +223,7 @@ told! {
             assert_eq!(lines(&queue, id, "Observation").await.len(), 20);
         }
         for node in nodes {
-            node.stop().await;
+            node.stop_and_release_jobs().await;
         }
     }
 
@@ -233,19 +233,19 @@ told! {
         let node = ticker.node(&db, 1);
         let id = enqueue(&node, export(&["Observation"], ExportSubjects::Everything), NOW_US).await;
         ended(&node, &id).await;
-        assert_eq!(node.job(&id, "other").await.unwrap(), None);
-        assert_eq!(node.end(&id, "other", NOW_US).await.unwrap(), None);
-        assert_eq!(node.end(&id, OWNER, NOW_US).await.unwrap(), Some(JobEnd::Deleted));
-        assert_eq!(node.end(&id, OWNER, NOW_US).await.unwrap(), None);
+        assert_eq!(node.find_job(&id, "other").await.unwrap(), None);
+        assert_eq!(node.cancel_or_delete_job(&id, "other", NOW_US).await.unwrap(), None);
+        assert_eq!(node.cancel_or_delete_job(&id, OWNER, NOW_US).await.unwrap(), Some(JobEndOutcome::Deleted));
+        assert_eq!(node.cancel_or_delete_job(&id, OWNER, NOW_US).await.unwrap(), None);
         let left = "SELECT CAST((SELECT count(*) FROM bulk_job) + (SELECT count(*) FROM bulk_job_part) AS TEXT)";
         assert_eq!(home.ask(left).await, ["0"]);
-        node.stop().await;
+        node.stop_and_release_jobs().await;
 
         let queue = ticker.node(&db, 0);
         let waiting = enqueue(&queue, export(&["Observation"], ExportSubjects::Everything), NOW_US).await;
-        assert_eq!(queue.end(&waiting, OWNER, NOW_US).await.unwrap(), Some(JobEnd::Cancelled));
-        assert_eq!(queue.job(&waiting, OWNER).await.unwrap(), None);
-        for _ in 0..OPEN_JOBS_MAX {
+        assert_eq!(queue.cancel_or_delete_job(&waiting, OWNER, NOW_US).await.unwrap(), Some(JobEndOutcome::Cancelled));
+        assert_eq!(queue.find_job(&waiting, OWNER).await.unwrap(), None);
+        for _ in 0..OPEN_JOBS_PER_OWNER_MAX {
             enqueue(&queue, export(&["Observation"], ExportSubjects::Everything), NOW_US).await;
         }
         let one_more = queue.enqueue(export(&["Observation"], ExportSubjects::Everything), NOW_US).await.unwrap();
@@ -261,10 +261,10 @@ told! {
         ticker.wait(10);
         let new = enqueue(&node, export(&["Observation"], ExportSubjects::Everything), NOW_US + 10).await;
         ended(&node, &new).await;
-        assert_eq!(node.forget_ended(NOW_US + 10).await.unwrap(), 1);
-        assert_eq!(node.job(&old, OWNER).await.unwrap(), None);
-        assert!(node.job(&new, OWNER).await.unwrap().is_some());
-        node.stop().await;
+        assert_eq!(node.delete_jobs_ended_before(NOW_US + 10).await.unwrap(), 1);
+        assert_eq!(node.find_job(&old, OWNER).await.unwrap(), None);
+        assert!(node.find_job(&new, OWNER).await.unwrap().is_some());
+        node.stop_and_release_jobs().await;
     }
 
     async fn a_group_of_a_provider_ends_with_its_time_and_goes_three_months_later(home) {
@@ -277,15 +277,15 @@ told! {
             work.kind = kind;
             job
         };
-        let provider = enqueue(&node, asked(MatchKind::Provider), NOW_US).await;
-        let payer = enqueue(&node, asked(MatchKind::Payer), NOW_US).await;
+        let provider = enqueue(&node, asked(MatchRequesterKind::Provider), NOW_US).await;
+        let payer = enqueue(&node, asked(MatchRequesterKind::Payer), NOW_US).await;
         for id in [&provider, &payer] {
             assert_eq!(ended(&node, id).await.state, JobState::Completed);
         }
         let active = "SELECT id || ' ' || CAST(resource ->> 'active' AS TEXT) FROM \"group\" ORDER BY id";
         let sweep = async |days: i64| {
             ticker.wait(days * 24 * 3600 * 1_000_000);
-            node.forget_ended(0).await.unwrap();
+            node.delete_jobs_ended_before(0).await.unwrap();
             let mut told = home.ask(active).await;
             told.retain(|group| group.contains(provider.as_str()));
             told.iter().map(|group| group.ends_with('1') || group.ends_with("true")).collect::<Vec<_>>()
@@ -295,7 +295,7 @@ told! {
         assert_eq!(sweep(89).await, [false]);
         assert!(sweep(2).await.is_empty(), "three months later");
         assert_eq!(home.ask(active).await.len(), 1, "a payer's Group has no end");
-        node.stop().await;
+        node.stop_and_release_jobs().await;
     }
 
     async fn a_match_puts_everybody_into_one_group_and_keeps_the_consents(home) {
@@ -324,15 +324,15 @@ told! {
         let these = ExportSubjects::These(["p0", "p1", "p2"].map(str::to_owned).into());
         let mut asked = export(&["Observation"], these);
         let JobWork::Export(work) = &mut asked.work else { panic!("no export") };
-        work.consent = Some(ConsentRule::OptIn(requester()));
+        work.consent = Some(ExportConsentRule::OptIn(requester()));
         let exported = enqueue(&node, asked, NOW_US).await;
         ended(&node, &exported).await;
         assert_eq!(lines(&node, &exported, "Observation").await.len(), 1);
 
-        assert_eq!(node.end(&id, OWNER, NOW_US).await.unwrap(), Some(JobEnd::Deleted));
+        assert_eq!(node.cancel_or_delete_job(&id, OWNER, NOW_US).await.unwrap(), Some(JobEndOutcome::Deleted));
         assert!(matches!(db.read(&key).await.unwrap(), ResourceLookup::Deleted { .. }));
         assert!(home.ask(kept).await.is_empty());
-        node.stop().await;
+        node.stop_and_release_jobs().await;
     }
 
     async fn a_match_that_a_node_left_is_gone_on_with_member_by_member(home) {
@@ -341,7 +341,7 @@ told! {
         let members: Vec<SubmittedMember> = (0..900).map(|n| member(&format!("F{n}"), "active")).collect();
         let node = ticker.node(&db, 1);
         let id = enqueue(&node, matching(members), NOW_US).await;
-        while node.job(&id, OWNER).await.unwrap().unwrap().done == 0 {
+        while node.find_job(&id, OWNER).await.unwrap().unwrap().done == 0 {
             tokio::task::yield_now().await;
         }
         drop(node);
@@ -352,6 +352,6 @@ told! {
         let quantity = |index: usize| answer["parameter"][index]["resource"]["quantity"].clone();
         assert_eq!((quantity(0), quantity(1)), (json!(10), json!(890)));
         assert_eq!(home.ask("SELECT id FROM group_history").await.len(), 2, "each Group was written once");
-        other.stop().await;
+        other.stop_and_release_jobs().await;
     }
 }

@@ -1,7 +1,7 @@
 //! Names to sign in with: taken once, whoever writes at the same moment.
 
-use auth_storage::Db;
-use fhir_store::{ResourceStore as _, TransactionError, Write, WriteError, WriteOperation};
+use auth_storage::AuthDatabase;
+use fhir_store::{ResourceStore as _, ResourceWrite, TransactionError, WriteError, WriteOperation};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -9,15 +9,15 @@ use crate::home::{NOW_US, told};
 
 const TAKEN: WriteError = WriteError::Taken("userName or email");
 
-fn put(id: &str, user: Value) -> Write {
-    Write::to(format!("User/{id}").parse().unwrap(), WriteOperation::Put(user))
+fn put(id: &str, user: Value) -> ResourceWrite {
+    ResourceWrite::unconditional(format!("User/{id}").parse().unwrap(), WriteOperation::Put(user))
 }
 
-async fn store(db: &Db, writes: Vec<Write>) -> Result<(), TransactionError> {
-    db.transact(writes, NOW_US).await.unwrap().map(drop)
+async fn store(db: &AuthDatabase, writes: Vec<ResourceWrite>) -> Result<(), TransactionError> {
+    db.transact_writes(writes, NOW_US).await.unwrap().map(drop)
 }
 
-async fn refused(db: &Db, user: Value) {
+async fn refused(db: &AuthDatabase, user: Value) {
     let refusal = store(db, vec![put("other", user.clone())]).await.unwrap_err();
     assert_eq!(refusal, TransactionError { index: 0, cause: TAKEN }, "{user}");
 }
@@ -71,7 +71,7 @@ told! {
         assert_eq!(refusal.unwrap_err(), TransactionError { index: 1, cause: TAKEN });
         assert_eq!(home.ask("SELECT id FROM \"user\" ORDER BY id").await, ["a", "b"]);
         // Of two that share a name since before there was this rule, each can still be changed.
-        db.run_sql("INSERT INTO \"user\" (id, resource) VALUES ('old', '{\"userName\": \"b\"}')").await.unwrap().unwrap();
+        db.run_user_sql("INSERT INTO \"user\" (id, resource) VALUES ('old', '{\"userName\": \"b\"}')").await.unwrap().unwrap();
         store(&db, vec![put("old", json!({"userName": "b", "active": false}))]).await.unwrap();
         store(&db, vec![put("old", json!({"userName": "old"}))]).await.unwrap();
     }

@@ -1,12 +1,14 @@
 //! Users' SQL: with the row that says it ran, before it, on demand.
 
-use auth_storage::Db;
+use auth_storage::AuthDatabase;
 use fhir_resource::ResourceKey;
-use fhir_store::{Filter, ResourceLookup, ResourceStore as _, Write, WriteOperation, WriteOutcome};
-use migrations::on_demand::{ScriptOutcome, SqlScript};
+use fhir_store::{
+    ElementEqualityFilter, ResourceLookup, ResourceStore as _, ResourceWrite, WriteOperation, WriteOutcome,
+};
+use migrations::on_demand_scripts::{ScriptOutcome, SqlScript};
 use migrations::{
-    EffectError, MigrationEffect, MigrationStep, MigrationStore as _, ProgressReporter, StandaloneMigrationError,
-    StepError,
+    MigrationEffect, MigrationEffectError, MigrationStep, MigrationStepError, MigrationStore as _,
+    OutsideTransactionMigrationError, ProgressReporter,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -19,13 +21,14 @@ fn key(id: &str) -> ResourceKey {
 
 /// A migration that is to run unless there is one of its id.
 fn step(id: &str, sql: &str) -> MigrationStep {
-    let mut write = Write::to(key(id), WriteOperation::Create(json!({"status": "to-run", "sql": sql})));
-    write.precondition.if_none_exist = Some(vec![Filter::id(id)].into());
+    let mut write =
+        ResourceWrite::unconditional(key(id), WriteOperation::Create(json!({"status": "to-run", "sql": sql})));
+    write.precondition.if_none_exist = Some(vec![ElementEqualityFilter::by_id(id)].into());
     MigrationStep { write, effect: Some(MigrationEffect::RunSql { sql: sql.to_owned() }) }
 }
 
-async fn transact(db: &Db, steps: Vec<MigrationStep>) -> Result<Vec<WriteOutcome>, StepError> {
-    db.transact_steps(steps, &ProgressReporter::new(), NOW_US).await.unwrap()
+async fn transact(db: &AuthDatabase, steps: Vec<MigrationStep>) -> Result<Vec<WriteOutcome>, MigrationStepError> {
+    db.transact_migration_steps(steps, &ProgressReporter::new(), NOW_US).await.unwrap()
 }
 
 /// What was answered is of no matter.
@@ -38,9 +41,9 @@ fn script(id: &str, sql: &str) -> SqlScript {
 told! {
     async fn users_sql_runs_as_a_whole_or_not_at_all(home) {
         let db = home.open().await;
-        let ran = db.run_sql("CREATE TABLE mine (a BIGINT); INSERT INTO mine (a) VALUES (7);").await.unwrap();
+        let ran = db.run_user_sql("CREATE TABLE mine (a BIGINT); INSERT INTO mine (a) VALUES (7);").await.unwrap();
         assert!(ran.is_ok());
-        let refused = db.run_sql("INSERT INTO mine (a) VALUES (8); INSERT INTO nowhere VALUES (1)").await.unwrap();
+        let refused = db.run_user_sql("INSERT INTO mine (a) VALUES (8); INSERT INTO nowhere VALUES (1)").await.unwrap();
         let refused = refused.unwrap_err();
         assert_eq!(refused.engine, db.engine_name());
         assert!(refused.message.contains("nowhere"), "{refused}");
@@ -49,10 +52,10 @@ told! {
 
     async fn users_sql_cannot_leave_a_transaction_to_others(home) {
         let db = home.open().await;
-        drop(db.run_sql("COMMIT; BEGIN; CREATE TABLE half (a BIGINT)").await);
-        drop(db.run_sql("ROLLBACK").await);
-        let new = Write::to("Client/1".parse().unwrap(), WriteOperation::Put(json!({})));
-        db.transact(vec![new], NOW_US).await.unwrap().unwrap();
+        drop(db.run_user_sql("COMMIT; BEGIN; CREATE TABLE half (a BIGINT)").await);
+        drop(db.run_user_sql("ROLLBACK").await);
+        let new = ResourceWrite::unconditional("Client/1".parse().unwrap(), WriteOperation::Put(json!({})));
+        db.transact_writes(vec![new], NOW_US).await.unwrap().unwrap();
     }
 
     async fn a_migration_stands_or_falls_with_its_row(home) {
@@ -60,7 +63,7 @@ told! {
         let first = step("one", "CREATE TABLE mine (a BIGINT); INSERT INTO mine (a) VALUES (1)");
         let broken = step("two", "SELECT 1;\nINSERT INTO nowhere VALUES (1)");
         let refusal = transact(&db, vec![first.clone(), broken]).await.unwrap_err();
-        let StepError::Effect { index: 1, key: named, refused: EffectError::Sql(refused) } = &refusal else {
+        let MigrationStepError::Effect { index: 1, key: named, refused: MigrationEffectError::Sql(refused) } = &refusal else {
             panic!("{refusal}");
         };
         assert_eq!(*named, key("two"));
@@ -87,7 +90,7 @@ told! {
         let db = home.open().await;
         let unprepared = || MigrationStep { effect: Some(MigrationEffect::Unprepared), ..step("one", "") };
         let refusal = transact(&db, vec![step("zero", "CREATE TABLE mine (a BIGINT)"), unprepared()]).await.unwrap_err();
-        assert!(matches!(&refusal, StepError::Effect { index: 1, refused: EffectError::Unprepared, .. }), "{refusal}");
+        assert!(matches!(&refusal, MigrationStepError::Effect { index: 1, refused: MigrationEffectError::Unprepared, .. }), "{refusal}");
         assert_eq!(home.ask("SELECT name FROM resource_type WHERE name = 'PlatformMigration'").await, [""; 0]);
         transact(&db, vec![step("one", "CREATE TABLE mine (a BIGINT)")]).await.unwrap();
         let written = transact(&db, vec![unprepared()]).await.unwrap();
@@ -96,8 +99,8 @@ told! {
 
     async fn an_interrupted_migration_runs_when_its_condition_finds_it(home) {
         let db = home.open().await;
-        let left = Write::to(key("one"), WriteOperation::Put(json!({"status": "to-run", "sql": "of before"})));
-        db.transact(vec![left], NOW_US).await.unwrap().unwrap();
+        let left = ResourceWrite::unconditional(key("one"), WriteOperation::Put(json!({"status": "to-run", "sql": "of before"})));
+        db.transact_writes(vec![left], NOW_US).await.unwrap().unwrap();
         let written = transact(&db, vec![step("one", "CREATE TABLE mine (a BIGINT)")]).await.unwrap();
         let [WriteOutcome::Updated(stored)] = written.as_slice() else { panic!("{written:?}") };
         let expected = json!({"status": "done", "sql": "CREATE TABLE mine (a BIGINT)", "result": {"valueBoolean": true}});
@@ -150,16 +153,16 @@ told! {
 
         let progress = ProgressReporter::new();
         let write = || step("alone", sql).write;
-        let ran = db.run_alone(write(), sql, &progress, NOW_US).await.unwrap().unwrap();
+        let ran = db.run_outside_transaction(write(), sql, &progress, NOW_US).await.unwrap().unwrap();
         let WriteOutcome::Created(stored) = &ran else { panic!("{ran:?}") };
         assert_eq!((stored.key.clone(), &stored.resource["status"]), (key("alone"), &json!("done")));
-        assert_eq!(progress.told(), "running PlatformMigration/alone outside a transaction");
+        assert_eq!(progress.last_report(), "running PlatformMigration/alone outside a transaction");
         // Run again it would fail: there is such an index.
-        let again = db.run_alone(write(), sql, &progress, NOW_US).await.unwrap().unwrap();
+        let again = db.run_outside_transaction(write(), sql, &progress, NOW_US).await.unwrap().unwrap();
         assert!(matches!(again, WriteOutcome::Existing(_)), "{again:?}");
 
         let broken = step("broken", "INSERT INTO nowhere VALUES (1)").write;
-        let refusal = db.run_alone(broken, "INSERT INTO nowhere VALUES (1)", &progress, NOW_US).await.unwrap();
+        let refusal = db.run_outside_transaction(broken, "INSERT INTO nowhere VALUES (1)", &progress, NOW_US).await.unwrap();
         assert!(refusal.unwrap_err().to_string().contains("nowhere"));
         assert_eq!(home.ask("SELECT id FROM platformmigration ORDER BY id").await, ["alone", "table"]);
     }
@@ -169,22 +172,22 @@ told! {
         let other = home.open().await;
         let drop = "DROP TABLE basic_history; DROP TABLE basic";
         let mut count = 0;
-        let mut write = |db: &Db| {
+        let mut write = |db: &AuthDatabase| {
             count += 1;
             let put = WriteOperation::Put(json!({"code": {"text": count.to_string()}}));
-            let (db, put) = (db.clone(), Write::to("Basic/b".parse().unwrap(), put));
-            async move { db.transact(vec![put], NOW_US).await }
+            let (db, put) = (db.clone(), ResourceWrite::unconditional("Basic/b".parse().unwrap(), put));
+            async move { db.transact_writes(vec![put], NOW_US).await }
         };
         for how in ["alone", "within", "script", "sql", "history"] {
             for node in [&db, &other] {
                 write(node).await.unwrap().unwrap();
             }
             match how {
-                "alone" => drop_answer(db.run_alone(step(how, drop).write, drop, &ProgressReporter::new(), NOW_US).await.unwrap().unwrap()),
+                "alone" => drop_answer(db.run_outside_transaction(step(how, drop).write, drop, &ProgressReporter::new(), NOW_US).await.unwrap().unwrap()),
                 "within" => drop_answer(transact(&db, vec![step(how, drop)]).await.unwrap()),
                 "script" => drop_answer(db.apply_script(&script(how, drop), NOW_US).await.unwrap().unwrap()),
-                "sql" => db.run_sql(drop).await.unwrap().unwrap(),
-                _ => db.run_sql("DROP TABLE basic_history").await.unwrap().unwrap(),
+                "sql" => db.run_user_sql(drop).await.unwrap().unwrap(),
+                _ => db.run_user_sql("DROP TABLE basic_history").await.unwrap().unwrap(),
             }
             for node in [&other, &db] {
                 write(node).await.unwrap().unwrap();
@@ -205,8 +208,8 @@ told! {
             let refused = db.apply_script(&script("drop", &sql), NOW_US).await.unwrap().unwrap_err().to_string();
             assert!(refused.contains("delete its rows instead"), "{refused}");
         }
-        let put = Write::to("Client/c".parse().unwrap(), WriteOperation::Put(json!({"active": true})));
-        db.transact(vec![put], NOW_US).await.unwrap().unwrap();
+        let put = ResourceWrite::unconditional("Client/c".parse().unwrap(), WriteOperation::Put(json!({"active": true})));
+        db.transact_writes(vec![put], NOW_US).await.unwrap().unwrap();
     }
 
     async fn of_many_that_run_one_alone_exactly_one_runs_it(home) {
@@ -217,11 +220,11 @@ told! {
             // On SQLite there is one node.
             let db = if home.is_postgres() { home.open().await } else { db.clone() };
             let sql = "INSERT INTO mine (a) VALUES (1)";
-            all.spawn(async move { db.run_alone(step("alone", sql).write, sql, &ProgressReporter::new(), NOW_US).await });
+            all.spawn(async move { db.run_outside_transaction(step("alone", sql).write, sql, &ProgressReporter::new(), NOW_US).await });
         }
         for ended in all.join_all().await {
             let ended = ended.unwrap();
-            let fits = matches!(&ended, Ok(WriteOutcome::Created(_) | WriteOutcome::Existing(_)) | Err(StandaloneMigrationError::Running));
+            let fits = matches!(&ended, Ok(WriteOutcome::Created(_) | WriteOutcome::Existing(_)) | Err(OutsideTransactionMigrationError::Running));
             assert!(fits, "{ended:?}");
         }
         assert_eq!(home.ask("SELECT CAST(a AS TEXT) FROM mine").await, ["1"]);
@@ -238,7 +241,7 @@ told! {
             let db = home.open().await;
             nodes.spawn(async move {
                 let sql = "CREATE INDEX CONCURRENTLY mine_a ON mine (a)";
-                db.with_start_lock(db.run_alone(step("alone", sql).write, sql, &ProgressReporter::new(), NOW_US)).await
+                db.with_startup_lock(db.run_outside_transaction(step("alone", sql).write, sql, &ProgressReporter::new(), NOW_US)).await
             });
         }
         let ended = nodes.join_all().await;

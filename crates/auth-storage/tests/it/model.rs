@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use fhir_resource::{Compartment, ResourceKey, StoredResource};
-use fhir_store::memory::MemoryStore;
-use fhir_store::selection::FilterCriterion;
+use fhir_resource::{PatientCompartment, ResourceKey, StoredResource};
+use fhir_store::access_filter::AccessFilterCriterion;
+use fhir_store::memory_store::MemoryStore;
 use fhir_store::{
-    AccessFilter, Filter, FilterBranch, IfMatch, ListQuery, PatchDocument, Precondition, ResourceLookup, ResourceStore,
-    Write, WriteAccess, WriteError, WriteOperation, WriteOutcome,
+    AccessFilter, AccessFilterBranch, ElementEqualityFilter, IfMatch, ListQuery, PatchDocument, ResourceLookup,
+    ResourceStore, ResourceWrite, WriteAccess, WriteError, WriteOperation, WriteOutcome, WritePrecondition,
 };
 use serde_json::{Value, json};
 
@@ -41,19 +41,19 @@ impl Dice {
         })
     }
 
-    fn filter(&mut self) -> Filter {
+    fn filter(&mut self) -> ElementEqualityFilter {
         match self.roll(7) {
-            0 => Filter::id(self.pick(&["a", "b", "c", "nobody"])),
-            1 => Filter::new(["name"], self.pick(&["x", "it's \"quoted\"", "true", ""])),
-            2 => Filter::new(["n"], self.pick(&["0", "1", "1.0", " 1"])),
-            3 => Filter::new(["coding", "code"], self.pick(&["a", "b", "c"])),
-            4 => Filter::new(["tags"], self.pick(&["t", "2", "u"])),
-            5 => Filter::new(["deep", "flag"], self.pick(&["true", "1.5", "null"])),
-            _ => Filter::new(["coding"], "a"),
+            0 => ElementEqualityFilter::by_id(self.pick(&["a", "b", "c", "nobody"])),
+            1 => ElementEqualityFilter::new(["name"], self.pick(&["x", "it's \"quoted\"", "true", ""])),
+            2 => ElementEqualityFilter::new(["n"], self.pick(&["0", "1", "1.0", " 1"])),
+            3 => ElementEqualityFilter::new(["coding", "code"], self.pick(&["a", "b", "c"])),
+            4 => ElementEqualityFilter::new(["tags"], self.pick(&["t", "2", "u"])),
+            5 => ElementEqualityFilter::new(["deep", "flag"], self.pick(&["true", "1.5", "null"])),
+            _ => ElementEqualityFilter::new(["coding"], "a"),
         }
     }
 
-    fn write(&mut self, at: &dyn Fn(&ResourceKey) -> Option<i64>) -> Write {
+    fn write(&mut self, at: &dyn Fn(&ResourceKey) -> Option<i64>) -> ResourceWrite {
         let id = self.pick(&["a", "b", "c", "d"]);
         let kind = self.pick(&["Client", "Patient", "Observation"]);
         let key: ResourceKey = format!("{kind}/{id}").parse().unwrap();
@@ -72,10 +72,13 @@ impl Dice {
         let if_none_exist = (self.roll(3) == 0).then(|| (0..=self.roll(2)).map(|_| self.filter()).collect());
         let if_none_match = (self.roll(8) == 0).then_some(IfMatch::Any);
         let conditional = if_none_exist.is_some() && self.roll(2) == 0;
-        let write =
-            Write::by_condition(key.resource_type, operation, Precondition { if_match, if_none_match, if_none_exist });
+        let write = ResourceWrite::conditional(
+            key.resource_type,
+            operation,
+            WritePrecondition { if_match, if_none_match, if_none_exist },
+        );
         let reach = WriteAccess { search: self.selection(), target: self.selection(), ..WriteAccess::default() };
-        Write { id: (!conditional).then_some(key.id), reach, ..write }
+        ResourceWrite { id: (!conditional).then_some(key.id), reach, ..write }
     }
 
     /// Of what a writer or reader may reach: mostly everything, sometimes one record, a category of it
@@ -84,19 +87,19 @@ impl Dice {
         if self.roll(2) == 0 {
             return AccessFilter::Everything;
         }
-        AccessFilter::union((0..self.roll(3)).map(|_| self.region()).collect())
+        AccessFilter::union_of_branches((0..self.roll(3)).map(|_| self.region()).collect())
     }
 
-    fn region(&mut self) -> FilterBranch {
+    fn region(&mut self) -> AccessFilterBranch {
         let patient = self.pick(&["a", "b", "nobody"]).parse().unwrap();
-        let compartment = Compartment::of(patient, "https://payer.example/fhir");
+        let compartment = PatientCompartment::of_patient(patient, "https://payer.example/fhir");
         let kind = "Observation".parse().unwrap();
         let value = self.pick(&["x", "s|x", "|x", "s|", "y,s|x", "none"]);
-        let category = FilterCriterion::read(&kind, "category", value).unwrap();
+        let category = AccessFilterCriterion::parse(&kind, "category", value).unwrap();
         match self.roll(4) {
-            0 | 1 => FilterBranch { compartment: Some(compartment), criteria: Vec::new() },
-            2 => FilterBranch { compartment: None, criteria: vec![category] },
-            _ => FilterBranch { compartment: Some(compartment), criteria: vec![category] },
+            0 | 1 => AccessFilterBranch { compartment: Some(compartment), criteria: Vec::new() },
+            2 => AccessFilterBranch { compartment: None, criteria: vec![category] },
+            _ => AccessFilterBranch { compartment: Some(compartment), criteria: vec![category] },
         }
     }
 
@@ -153,8 +156,12 @@ impl Watched<'_> {
         }
     }
 
-    async fn transact(&mut self, writes: Vec<Write>, now_us: i64) -> Result<Vec<WriteOutcome>, (usize, WriteError)> {
-        let mut outcome = self.store.transact(writes, now_us).await.unwrap();
+    async fn transact(
+        &mut self,
+        writes: Vec<ResourceWrite>,
+        now_us: i64,
+    ) -> Result<Vec<WriteOutcome>, (usize, WriteError)> {
+        let mut outcome = self.store.transact_writes(writes, now_us).await.unwrap();
         match &mut outcome {
             Ok(written) => {
                 for written in written {

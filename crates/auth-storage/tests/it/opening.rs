@@ -1,8 +1,8 @@
 //! Opening, the schema, the start lock, closing.
 
-use auth_storage::{Db, OpenError};
-use fhir_store::{ResourceStore as _, Write, WriteOperation};
-use oauth_core::ports::ClientStore as _;
+use auth_storage::{AuthDatabase, DatabaseOpenError};
+use fhir_store::{ResourceStore as _, ResourceWrite, WriteOperation};
+use oauth_core::ports::RegistrationStore as _;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -24,8 +24,8 @@ async fn both_engines_have_the_same_tables_and_columns() {
         let send = send.clone();
         async move {
             let db = home.open().await;
-            let new = Write::to("Patient/1".parse().unwrap(), WriteOperation::Put(json!({})));
-            db.transact(vec![new], NOW_US).await.unwrap().unwrap();
+            let new = ResourceWrite::unconditional("Patient/1".parse().unwrap(), WriteOperation::Put(json!({})));
+            db.transact_writes(vec![new], NOW_US).await.unwrap().unwrap();
             let columns = if home.is_postgres() { COLUMNS_POSTGRES } else { COLUMNS_SQLITE };
             send.send(home.ask(columns).await).unwrap();
         }
@@ -57,17 +57,17 @@ told! {
 
     async fn a_database_of_a_newer_version_is_left_alone(home) {
         let db = home.open().await;
-        db.run_sql("INSERT INTO schema_file (number, name) VALUES (9999, 'later.sql')").await.unwrap().unwrap();
+        db.run_user_sql("INSERT INTO schema_file (number, name) VALUES (9999, 'later.sql')").await.unwrap().unwrap();
         db.close().await;
         let refused = home.try_open().await.unwrap_err();
-        assert!(matches!(refused, OpenError::NewerSchema { found: 9999, known: 28 }), "{refused}");
+        assert!(matches!(refused, DatabaseOpenError::NewerSchema { found: 9999, known: 28 }), "{refused}");
     }
 
     async fn a_schema_file_with_another_text_than_was_applied_is_refused_by_name(home) {
         home.open().await.close().await;
         home.ask("UPDATE schema_file SET checksum = 'another' WHERE number = 3").await;
         let refused = home.try_open().await.unwrap_err();
-        assert!(matches!(refused, OpenError::ChangedSchema { name: "0003_replay.sql" }), "{refused}");
+        assert!(matches!(refused, DatabaseOpenError::ChangedSchema { name: "0003_replay.sql" }), "{refused}");
     }
 
     async fn a_database_from_before_checksums_gets_them(home) {
@@ -92,28 +92,28 @@ told! {
         for _ in 0..4 {
             let db = home.open().await;
             nodes.spawn(async move {
-                db.with_start_lock(async {
+                db.with_startup_lock(async {
                     // Read, give others every chance, write: without the lock steps get lost.
-                    let read = db.policies().await.unwrap().revision;
+                    let read = db.stored_access_policies().await.unwrap().revision;
                     for _ in 0..50 {
                         tokio::task::yield_now().await;
                     }
                     let step = format!("UPDATE security_revision SET revision = {}", read + 1);
-                    db.run_sql(&step).await.unwrap().unwrap();
+                    db.run_user_sql(&step).await.unwrap().unwrap();
                 })
                 .await
                 .unwrap();
             });
         }
         nodes.join_all().await;
-        assert_eq!(home.open().await.policies().await.unwrap().revision, 1 + 4);
+        assert_eq!(home.open().await.stored_access_policies().await.unwrap().revision, 1 + 4);
     }
 }
 
 #[tokio::test]
 async fn an_unknown_engine_is_refused_without_telling_the_password() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = Db::open(Some("mysql://root:hunter2@db/auth"), folder.path(), 1).await.unwrap_err();
+    let refused = AuthDatabase::open(Some("mysql://root:hunter2@db/auth"), folder.path(), 1).await.unwrap_err();
     let text = refused.to_string();
     assert!(text.contains("mysql") && text.contains("postgres://"), "{text}");
     assert!(!text.contains("hunter2"), "{text}");
@@ -124,8 +124,8 @@ async fn a_data_directory_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let refused = Db::open(None, &file.join("data"), 1).await.unwrap_err();
-    assert!(matches!(refused, OpenError::DataDir { .. }), "{refused}");
+    let refused = AuthDatabase::open(None, &file.join("data"), 1).await.unwrap_err();
+    assert!(matches!(refused, DatabaseOpenError::DataDir { .. }), "{refused}");
     assert!(refused.to_string().contains("data directory") && refused.to_string().contains("file/data"), "{refused}");
 }
 
@@ -135,7 +135,7 @@ async fn only_the_owner_reads_the_files() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("a/b");
-    let db = Db::open(None, &data, 1).await.unwrap();
+    let db = AuthDatabase::open(None, &data, 1).await.unwrap();
     assert_eq!(db.engine_name(), "SQLite");
     for (path, mode) in [(data.clone(), 0o700), (data.join("auth.db"), 0o600), (data.join("auth.db-wal"), 0o600)] {
         let found = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
@@ -147,15 +147,15 @@ async fn only_the_owner_reads_the_files() {
 async fn a_folder_without_a_database_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
-    let refused = Db::open_existing(None, &missing, 1).await.unwrap_err();
-    assert!(matches!(refused, OpenError::Absent { .. }), "{refused}");
+    let refused = AuthDatabase::open_existing(None, &missing, 1).await.unwrap_err();
+    assert!(matches!(refused, DatabaseOpenError::Absent { .. }), "{refused}");
     assert!(!missing.exists());
     std::fs::write(folder.path().join("auth.db"), b"").unwrap();
-    assert!(matches!(Db::open_existing(None, folder.path(), 1).await, Err(OpenError::Absent { .. })));
+    assert!(matches!(AuthDatabase::open_existing(None, folder.path(), 1).await, Err(DatabaseOpenError::Absent { .. })));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     std::fs::remove_file(folder.path().join("auth.db")).unwrap();
-    Db::open(None, folder.path(), 1).await.unwrap().close().await;
-    Db::open_existing(None, folder.path(), 1).await.unwrap().close().await;
+    AuthDatabase::open(None, folder.path(), 1).await.unwrap().close().await;
+    AuthDatabase::open_existing(None, folder.path(), 1).await.unwrap().close().await;
 }
 
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn postgres_that_cannot_be_reached_is_named_with_host_port_and_reason() {
     drop(listener);
     let url = format!("postgres://box:hunter2@127.0.0.1:{port}/box");
     let folder = tempfile::tempdir().unwrap();
-    let refused = Db::open(Some(&url), folder.path(), 1).await.unwrap_err().to_string();
+    let refused = AuthDatabase::open(Some(&url), folder.path(), 1).await.unwrap_err().to_string();
     assert!(refused.starts_with(&format!("Postgres at 127.0.0.1:{port} cannot be reached: ")), "{refused}");
     assert!(refused.contains("refused") && !refused.contains("hunter2"), "{refused}");
 }
@@ -174,7 +174,7 @@ async fn postgres_that_cannot_be_reached_is_named_with_host_port_and_reason() {
 told! {
     async fn an_empty_database_is_refused_where_an_existing_one_is_wanted(home) {
         let refused = home.open_existing().await.unwrap_err();
-        assert!(matches!(refused, OpenError::Absent { .. }), "{refused}");
+        assert!(matches!(refused, DatabaseOpenError::Absent { .. }), "{refused}");
         home.open().await.close().await;
         home.open_existing().await.unwrap().close().await;
     }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use auth_storage::Db;
+use auth_storage::AuthDatabase;
 use fhir_resource::{ResourceKey, StoredResource};
 use fhir_store::{
-    AccessFilter, Filter, HistoryQuery, HistoryRange, ListQuery, ResourceLookup, ResourceStore as _, Write,
-    WriteOperation,
+    AccessFilter, ElementEqualityFilter, HistoryPageRange, HistoryQuery, ListQuery, ResourceLookup, ResourceStore as _,
+    ResourceWrite, WriteOperation,
 };
-use migrations::package::testing::{FakeRegistry, TestPackage, definition};
+use migrations::package::testing::{FakePackageRegistry, TestPackage, canonical_definition};
 use migrations::package::{InstallReason, PackageChangeError, PackageInstaller, PackageStore as _, PreparedInstall};
 use migrations::{PackageId, ProgressReporter};
 use serde_json::json;
@@ -25,49 +25,52 @@ fn url(kind: &str, name: &str) -> String {
 }
 
 fn value_set(name: &str, version: &str) -> serde_json::Value {
-    definition("ValueSet", &url("ValueSet", name), version)
+    canonical_definition("ValueSet", &url("ValueSet", name), version)
 }
 
 fn base() -> TestPackage {
     TestPackage::new("acme.base", "1.0.0")
-        .with(&value_set("shared", "1"))
-        .with(&value_set("base", "1"))
-        .with(&definition("StructureDefinition", &url("StructureDefinition", "patient"), "1"))
-        .as_published()
+        .with_resource(&value_set("shared", "1"))
+        .with_resource(&value_set("base", "1"))
+        .with_resource(&canonical_definition("StructureDefinition", &url("StructureDefinition", "patient"), "1"))
+        .with_published_extras()
 }
 
 fn guide() -> TestPackage {
     TestPackage::new("acme.guide", "2.0.0")
-        .needing("acme.base", "1.0.x")
-        .with(&value_set("shared", "1"))
-        .with(&definition("SearchParameter", &url("SearchParameter", "nick"), "2"))
-        .as_published()
+        .with_dependency("acme.base", "1.0.x")
+        .with_resource(&value_set("shared", "1"))
+        .with_resource(&canonical_definition("SearchParameter", &url("SearchParameter", "nick"), "2"))
+        .with_published_extras()
 }
 
-async fn prepare(db: &Db, packages: &[TestPackage], asked: &[&str]) -> PreparedInstall {
-    let shelf = Arc::new(FakeRegistry::of(packages).unwrap());
+async fn prepare(db: &AuthDatabase, packages: &[TestPackage], asked: &[&str]) -> PreparedInstall {
+    let shelf = Arc::new(FakePackageRegistry::with_packages(packages).unwrap());
     let installer = PackageInstaller::new(shelf, Arc::new(db.clone()), ProgressReporter::new());
     let asked: Vec<_> = asked.iter().map(|text| id(text)).collect();
-    installer.prepare(&asked).await.unwrap()
+    installer.prepare_install(&asked).await.unwrap()
 }
 
-async fn install(db: &Db, packages: &[TestPackage], asked: &str) -> u64 {
+async fn install(db: &AuthDatabase, packages: &[TestPackage], asked: &str) -> u64 {
     let prepared = prepare(db, packages, &[asked]).await;
-    db.install(&prepared, NOW_US).await.unwrap().unwrap()
+    db.install_prepared(&prepared, NOW_US).await.unwrap().unwrap()
 }
 
-async fn listed(db: &Db, kind: &str) -> Vec<StoredResource> {
-    let query = ListQuery { count: 1000, ..ListQuery::all(kind.parse().unwrap()) };
+async fn listed(db: &AuthDatabase, kind: &str) -> Vec<StoredResource> {
+    let query = ListQuery { count: 1000, ..ListQuery::all_of_type(kind.parse().unwrap()) };
     db.list(&query).await.unwrap().entries
 }
 
-async fn by_url(db: &Db, kind: &str, url: &str) -> Vec<StoredResource> {
-    let query = ListQuery { filters: vec![Filter::new(["url"], url)], ..ListQuery::all(kind.parse().unwrap()) };
+async fn by_url(db: &AuthDatabase, kind: &str, url: &str) -> Vec<StoredResource> {
+    let query = ListQuery {
+        filters: vec![ElementEqualityFilter::new(["url"], url)],
+        ..ListQuery::all_of_type(kind.parse().unwrap())
+    };
     db.list(&query).await.unwrap().entries
 }
 
-async fn installed(db: &Db) -> Vec<String> {
-    db.installed().await.unwrap().iter().map(|package| package.id.to_string()).collect()
+async fn installed(db: &AuthDatabase) -> Vec<String> {
+    db.installed_packages().await.unwrap().iter().map(|package| package.id.to_string()).collect()
 }
 
 /// Every row is the last version of a history of its own, and no two versions are one.
@@ -89,7 +92,7 @@ told! {
         let [patient] = by_url(&other, "StructureDefinition", &url("StructureDefinition", "patient")).await.try_into().unwrap();
         assert_eq!(patient.resource["name"], "patient");
         assert_eq!(patient.updated_us, NOW_US);
-        let [base, guide] = other.installed().await.unwrap().try_into().unwrap();
+        let [base, guide] = other.installed_packages().await.unwrap().try_into().unwrap();
         assert_eq!((base.id.to_string().as_str(), base.canonicals), ("acme.base@1.0.0", 3));
         assert_eq!((base.intention, base.source.as_str()), (InstallReason::Transitive, "the shelf"));
         assert_eq!((guide.id.to_string().as_str(), guide.canonicals), ("acme.guide@2.0.0", 2));
@@ -100,14 +103,14 @@ told! {
     async fn a_canonical_is_found_by_url_and_version_and_is_the_newest_without_one(home) {
         let db = home.open().await;
         let versions = TestPackage::new("acme.versions", "1.0.0")
-            .with(&value_set("v-9", "9.0.0"))
-            .file("package/ten.json", definition("ValueSet", &url("ValueSet", "v-9"), "10.0.0").to_string().as_bytes())
-            .file("package/none.json", definition("ValueSet", &url("ValueSet", "v-9"), "").to_string().as_bytes())
-            .file("package/code.json", definition("CodeSystem", &url("ValueSet", "v-9"), "11.0.0").to_string().as_bytes());
+            .with_resource(&value_set("v-9", "9.0.0"))
+            .with_file("package/ten.json", canonical_definition("ValueSet", &url("ValueSet", "v-9"), "10.0.0").to_string().as_bytes())
+            .with_file("package/none.json", canonical_definition("ValueSet", &url("ValueSet", "v-9"), "").to_string().as_bytes())
+            .with_file("package/code.json", canonical_definition("CodeSystem", &url("ValueSet", "v-9"), "11.0.0").to_string().as_bytes());
         install(&db, &[versions], "acme.versions@1.0.0").await;
         let kind = "ValueSet".parse().unwrap();
         let find = async |version: Option<&str>| {
-            let found = db.canonical(&kind, &url("ValueSet", "v-9"), version).await.unwrap();
+            let found = db.find_canonical(&kind, &url("ValueSet", "v-9"), version).await.unwrap();
             found.map(|stored| stored.resource.get("version").cloned().unwrap_or_default())
         };
         assert_eq!(find(Some("9.0.0")).await, Some(json!("9.0.0")));
@@ -115,19 +118,19 @@ told! {
         assert_eq!(find(Some("")).await, Some(json!(null)));
         assert_eq!(find(None).await, Some(json!("10.0.0")));
         assert_eq!(find(Some("11.0.0")).await, None);
-        assert_eq!(db.canonical(&kind, "http://acme.example/ValueSet/other", None).await.unwrap(), None);
+        assert_eq!(db.find_canonical(&kind, "http://acme.example/ValueSet/other", None).await.unwrap(), None);
     }
 
     async fn what_two_packages_have_goes_with_the_last_of_them(home) {
         let db = home.open().await;
         install(&db, &[base(), guide()], "acme.guide@2.0.0").await;
-        db.uninstall(&[id("acme.guide@2.0.0")], NOW_US + 1).await.unwrap().unwrap();
+        db.uninstall_packages(&[id("acme.guide@2.0.0")], NOW_US + 1).await.unwrap().unwrap();
         assert_eq!(installed(&db).await, ["acme.base@1.0.0"]);
         assert_eq!(by_url(&db, "ValueSet", &url("ValueSet", "shared")).await.len(), 1);
         assert!(listed(&db, "SearchParameter").await.is_empty());
         assert_sound(&home).await;
         let [shared] = by_url(&db, "ValueSet", &url("ValueSet", "shared")).await.try_into().unwrap();
-        db.uninstall(&[id("acme.base@1.0.0")], NOW_US + 2).await.unwrap().unwrap();
+        db.uninstall_packages(&[id("acme.base@1.0.0")], NOW_US + 2).await.unwrap().unwrap();
         assert!(listed(&db, "ValueSet").await.is_empty() && listed(&db, "StructureDefinition").await.is_empty());
         assert!(installed(&db).await.is_empty());
         assert!(matches!(db.read(&shared.key).await.unwrap(), ResourceLookup::Deleted { version } if version > shared.version));
@@ -139,42 +142,42 @@ told! {
     async fn a_package_that_is_needed_stays_and_who_needs_it_is_said(home) {
         let db = home.open().await;
         install(&db, &[base(), guide()], "acme.guide@2.0.0").await;
-        let refused = db.uninstall(&[id("acme.base@1.0.0")], NOW_US).await.unwrap().unwrap_err();
+        let refused = db.uninstall_packages(&[id("acme.base@1.0.0")], NOW_US).await.unwrap().unwrap_err();
         assert_eq!(
             refused.to_string(),
             "package acme.base@1.0.0 is needed by acme.guide@2.0.0: uninstall what needs it first"
         );
         let both = [id("acme.guide@2.0.0"), id("acme.none@1.0.0")];
-        let refused = db.uninstall(&both, NOW_US).await.unwrap().unwrap_err();
+        let refused = db.uninstall_packages(&both, NOW_US).await.unwrap().unwrap_err();
         assert!(matches!(&refused, PackageChangeError::NotInstalled(package) if *package == both[1]), "{refused}");
         assert_eq!(installed(&db).await.len(), 2);
         assert_eq!(listed(&db, "ValueSet").await.len(), 2);
-        db.uninstall(&[id("acme.base@1.0.0"), id("acme.guide@2.0.0")], NOW_US).await.unwrap().unwrap();
+        db.uninstall_packages(&[id("acme.base@1.0.0"), id("acme.guide@2.0.0")], NOW_US).await.unwrap().unwrap();
         assert!(installed(&db).await.is_empty());
     }
 
     async fn a_circle_is_uninstalled_together_and_not_one_by_one(home) {
         let db = home.open().await;
         let circle = [
-            TestPackage::new("a", "1.0.0").needing("b", "1.0.0").with(&value_set("a", "1")),
-            TestPackage::new("b", "1.0.0").needing("a", "1.0.0").with(&value_set("b", "1")),
+            TestPackage::new("a", "1.0.0").with_dependency("b", "1.0.0").with_resource(&value_set("a", "1")),
+            TestPackage::new("b", "1.0.0").with_dependency("a", "1.0.0").with_resource(&value_set("b", "1")),
         ];
         assert_eq!(install(&db, &circle, "a@1.0.0").await, 2);
         for alone in ["a@1.0.0", "b@1.0.0"] {
-            let refused = db.uninstall(&[id(alone)], NOW_US).await.unwrap();
+            let refused = db.uninstall_packages(&[id(alone)], NOW_US).await.unwrap();
             assert!(matches!(refused, Err(PackageChangeError::Needed { .. })));
         }
-        db.uninstall(&[id("a@1.0.0"), id("b@1.0.0")], NOW_US).await.unwrap().unwrap();
+        db.uninstall_packages(&[id("a@1.0.0"), id("b@1.0.0")], NOW_US).await.unwrap().unwrap();
         assert!(listed(&db, "ValueSet").await.is_empty());
     }
 
     async fn two_versions_of_one_package_live_side_by_side(home) {
         let db = home.open().await;
-        let of = |version: &str| TestPackage::new("acme.v", version).with(&value_set("same", version));
+        let of = |version: &str| TestPackage::new("acme.v", version).with_resource(&value_set("same", version));
         install(&db, &[of("1.0.0")], "acme.v@1.0.0").await;
         install(&db, &[of("2.0.0")], "acme.v@2.0.0").await;
         assert_eq!(by_url(&db, "ValueSet", &url("ValueSet", "same")).await.len(), 2);
-        db.uninstall(&[id("acme.v@2.0.0")], NOW_US).await.unwrap().unwrap();
+        db.uninstall_packages(&[id("acme.v@2.0.0")], NOW_US).await.unwrap().unwrap();
         let [left] = by_url(&db, "ValueSet", &url("ValueSet", "same")).await.try_into().unwrap();
         assert_eq!(left.resource["version"], "1.0.0");
     }
@@ -184,10 +187,10 @@ told! {
         install(&db, &[base()], "acme.base@1.0.0").await;
         let before = listed(&db, "ValueSet").await;
         let [edited] = by_url(&db, "ValueSet", &url("ValueSet", "base")).await.try_into().unwrap();
-        let put = Write::to(edited.key.clone(), WriteOperation::Put(json!({"url": "http://other.example"})));
+        let put = ResourceWrite::unconditional(edited.key.clone(), WriteOperation::Put(json!({"url": "http://other.example"})));
         let [gone] = listed(&db, "StructureDefinition").await.try_into().unwrap();
-        let delete = Write::to(gone.key.clone(), WriteOperation::Delete);
-        db.transact(vec![put, delete], NOW_US + 1).await.unwrap().unwrap();
+        let delete = ResourceWrite::unconditional(gone.key.clone(), WriteOperation::Delete);
+        db.transact_writes(vec![put, delete], NOW_US + 1).await.unwrap().unwrap();
 
         assert_eq!(install(&db, &[base()], "acme.base@1.0.0").await, 3);
         let after = listed(&db, "ValueSet").await;
@@ -200,35 +203,35 @@ told! {
         let operations = "SELECT op FROM structuredefinition_history ORDER BY txid";
         assert_eq!(home.ask(operations).await, ["create", "delete", "create"]);
         let kinds = vec![("ValueSet".parse().unwrap(), AccessFilter::Everything)];
-        let query = HistoryQuery { kinds, id: Some(edited.key.id.clone()), window: HistoryRange::default() };
+        let query = HistoryQuery { kinds, id: Some(edited.key.id.clone()), window: HistoryPageRange::default() };
         let urls = || async {
-            let mut versions = db.history(&query).await.unwrap().entries;
+            let mut versions = db.read_history(&query).await.unwrap().entries;
             versions.sort_by_key(|version| version.stored.version);
             versions.into_iter().map(|version| version.stored.resource["url"].clone()).collect::<Vec<_>>()
         };
         let (own, other) = (edited.resource["url"].clone(), json!("http://other.example"));
         assert_eq!(urls().await, [&own, &other, &own].map(Clone::clone));
-        db.uninstall(&[id("acme.base@1.0.0")], NOW_US + 2).await.unwrap().unwrap();
+        db.uninstall_packages(&[id("acme.base@1.0.0")], NOW_US + 2).await.unwrap().unwrap();
         assert_eq!(urls().await, [&own, &other, &own, &own].map(Clone::clone));
     }
 
     async fn installing_again_what_has_lost_a_canonical_takes_it_away(home) {
         let db = home.open().await;
         install(&db, &[base()], "acme.base@1.0.0").await;
-        let less = TestPackage::new("acme.base", "1.0.0").with(&value_set("shared", "1"));
+        let less = TestPackage::new("acme.base", "1.0.0").with_resource(&value_set("shared", "1"));
         assert_eq!(install(&db, &[less], "acme.base@1.0.0").await, 1);
         assert_eq!(listed(&db, "ValueSet").await.len(), 1);
         assert!(listed(&db, "StructureDefinition").await.is_empty());
-        assert_eq!(db.installed().await.unwrap()[0].canonicals, 1);
+        assert_eq!(db.installed_packages().await.unwrap()[0].canonicals, 1);
     }
 
     async fn a_canonical_that_cannot_be_stored_leaves_nothing_of_any_package(home) {
         let db = home.open().await;
         let mut nul = value_set("nul", "1");
         nul["title"] = json!("\0");
-        let broken = TestPackage::new("acme.broken", "1.0.0").needing("acme.base", "1.0.0").with(&nul);
+        let broken = TestPackage::new("acme.broken", "1.0.0").with_dependency("acme.base", "1.0.0").with_resource(&nul);
         let prepared = prepare(&db, &[base(), broken], &["acme.broken@1.0.0"]).await;
-        let refused = db.install(&prepared, NOW_US).await.unwrap().unwrap_err();
+        let refused = db.install_prepared(&prepared, NOW_US).await.unwrap().unwrap_err();
         assert!(refused.to_string().contains("acme.broken@1.0.0"), "{refused}");
         assert!(refused.to_string().contains("ValueSet-nul.json"), "{refused}");
         assert!(installed(&db).await.is_empty());
@@ -239,8 +242,8 @@ told! {
         let db = home.open().await;
         install(&db, &[base()], "acme.base@1.0.0").await;
         let prepared = prepare(&db, &[base(), guide()], &["acme.guide@2.0.0"]).await;
-        db.uninstall(&[id("acme.base@1.0.0")], NOW_US).await.unwrap().unwrap();
-        let refused = db.install(&prepared, NOW_US).await.unwrap().unwrap_err();
+        db.uninstall_packages(&[id("acme.base@1.0.0")], NOW_US).await.unwrap().unwrap();
+        let refused = db.install_prepared(&prepared, NOW_US).await.unwrap().unwrap_err();
         assert!(matches!(refused, PackageChangeError::NeedGone { .. }), "{refused}");
         assert!(installed(&db).await.is_empty() && listed(&db, "SearchParameter").await.is_empty());
     }
@@ -249,9 +252,9 @@ told! {
         let db = home.open().await;
         let prepared = prepare(&db, &[base(), guide()], &["acme.guide@2.0.0"]).await;
         install(&db, &[base()], "acme.base@1.0.0").await;
-        assert_eq!(db.install(&prepared, NOW_US + 1).await.unwrap().unwrap(), 2);
-        assert_eq!(db.installed().await.unwrap()[0].intention, InstallReason::Direct);
-        assert_eq!(db.installed().await.unwrap()[0].installed_us, NOW_US);
+        assert_eq!(db.install_prepared(&prepared, NOW_US + 1).await.unwrap().unwrap(), 2);
+        assert_eq!(db.installed_packages().await.unwrap()[0].intention, InstallReason::Direct);
+        assert_eq!(db.installed_packages().await.unwrap()[0].installed_us, NOW_US);
     }
 
     async fn a_package_of_many_canonicals_is_whole(home) {
@@ -260,14 +263,14 @@ told! {
         for n in 0..2_500 {
             let mut one = value_set(&format!("v{n}"), "1");
             one["description"] = json!("x".repeat(if n == 0 { 3_000_000 } else { 100 }));
-            large = large.with(&one);
+            large = large.with_resource(&one);
         }
         assert_eq!(install(&db, &[large], "acme.large@1.0.0").await, 2_500);
-        let page = db.list(&ListQuery::all("ValueSet".parse().unwrap())).await.unwrap();
+        let page = db.list(&ListQuery::all_of_type("ValueSet".parse().unwrap())).await.unwrap();
         assert_eq!(page.total, 2_500);
         assert_sound(&home).await;
-        db.uninstall(&[id("acme.large@1.0.0")], NOW_US).await.unwrap().unwrap();
-        assert_eq!(db.list(&ListQuery::all("ValueSet".parse().unwrap())).await.unwrap().total, 0);
+        db.uninstall_packages(&[id("acme.large@1.0.0")], NOW_US).await.unwrap().unwrap();
+        assert_eq!(db.list(&ListQuery::all_of_type("ValueSet".parse().unwrap())).await.unwrap().total, 0);
     }
 
     async fn nodes_that_install_and_write_at_once_neither_lose_nor_double_anything(home) {
@@ -278,9 +281,9 @@ told! {
                 let prepared = prepare(&db, &[base(), guide()], &["acme.guide@2.0.0"]).await;
                 let own: ResourceKey = format!("ValueSet/own-{n}").parse().unwrap();
                 let other = format!("SearchParameter/own-{n}").parse().unwrap();
-                let put = |key| Write::to(key, WriteOperation::Put(json!({"url": "http://own.example"})));
-                db.transact(vec![put(own), put(other)], NOW_US).await.unwrap().unwrap();
-                db.install(&prepared, NOW_US).await.unwrap().unwrap()
+                let put = |key| ResourceWrite::unconditional(key, WriteOperation::Put(json!({"url": "http://own.example"})));
+                db.transact_writes(vec![put(own), put(other)], NOW_US).await.unwrap().unwrap();
+                db.install_prepared(&prepared, NOW_US).await.unwrap().unwrap()
             });
         }
         nodes.join_all().await;

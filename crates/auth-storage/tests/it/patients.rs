@@ -1,34 +1,34 @@
 //! Patients as pages show them, and whom a person is related to.
 
-use auth_storage::Db;
-use fhir_store::{ResourceStore as _, Write, WriteOperation};
-use oauth_core::ports::{PatientNumber, PatientStore as _, PatientSummary};
+use auth_storage::AuthDatabase;
+use fhir_store::{ResourceStore as _, ResourceWrite, WriteOperation};
+use oauth_core::ports::{PatientIdentifier, PatientStore as _, PatientSummary};
 use serde_json::{Value, json};
 
 use crate::home::{NOW_US, told};
 
-async fn put(db: &Db, key: &str, body: Value) {
-    let write = Write::to(key.parse().unwrap(), WriteOperation::Put(body));
-    db.transact(vec![write], NOW_US).await.unwrap().unwrap();
+async fn put(db: &AuthDatabase, key: &str, body: Value) {
+    let write = ResourceWrite::unconditional(key.parse().unwrap(), WriteOperation::Put(body));
+    db.transact_writes(vec![write], NOW_US).await.unwrap().unwrap();
 }
 
 /// The name shown for a Patient with these names.
-async fn shown(db: &Db, names: Value) -> String {
+async fn shown(db: &AuthDatabase, names: Value) -> String {
     put(db, "Patient/shown", json!({"name": names})).await;
-    db.patient("shown").await.unwrap().unwrap().name
+    db.patient_by_id("shown").await.unwrap().unwrap().name
 }
 
-async fn found(db: &Db, text: &str, limit: u32) -> Vec<String> {
-    db.find_patients(text, limit).await.unwrap().into_iter().map(|patient| patient.id).collect()
+async fn found(db: &AuthDatabase, text: &str, limit: u32) -> Vec<String> {
+    db.search_patients_by_words(text, limit).await.unwrap().into_iter().map(|patient| patient.id).collect()
 }
 
 told! {
     async fn before_the_first_patient_there_is_nobody(home) {
         let db = home.open().await;
-        assert_eq!(db.patient("p").await.unwrap(), None);
+        assert_eq!(db.patient_by_id("p").await.unwrap(), None);
         assert_eq!(found(&db, "a", 5).await, [""; 0]);
         for kind in ["RelatedPerson", "Person", "no type"] {
-            assert_eq!(db.relation(kind, "x").await.unwrap(), None, "{kind}");
+            assert_eq!(db.related_person_or_person(kind, "x").await.unwrap(), None, "{kind}");
         }
     }
 
@@ -57,17 +57,17 @@ told! {
             name: "Addie".to_owned(),
             birth_date: Some("1815-12-10".to_owned()),
             gender: Some("female".to_owned()),
-            number: Some(PatientNumber { is_members: true, value: "m7".to_owned() }),
+            number: Some(PatientIdentifier { is_members: true, value: "m7".to_owned() }),
             address: Some("1 Main St, Springfield".to_owned()),
         };
-        assert_eq!(db.patient("p").await.unwrap(), Some(summary));
+        assert_eq!(db.patient_by_id("p").await.unwrap(), Some(summary));
         let plain = json!({"identifier": [{"value": " "}, {"value": "first"}], "address": [{"text": "A\nB"}]});
         put(&db, "Patient/plain", plain).await;
-        let shown = db.patient("plain").await.unwrap().unwrap();
-        assert_eq!(shown.number, Some(PatientNumber { is_members: false, value: "first".to_owned() }));
+        let shown = db.patient_by_id("plain").await.unwrap().unwrap();
+        assert_eq!(shown.number, Some(PatientIdentifier { is_members: false, value: "first".to_owned() }));
         assert_eq!((shown.gender, shown.address.as_deref()), (None, Some("A")));
         for nobody in ["q", "p\0", ""] {
-            assert_eq!(db.patient(nobody).await.unwrap(), None);
+            assert_eq!(db.patient_by_id(nobody).await.unwrap(), None);
         }
     }
 
@@ -111,8 +111,8 @@ told! {
             SELECT 'p' || n, CAST('{\"name\": [{\"family\": \"N' || (10000 - n) || '\", \"given\": [\"G' || n || '\"]}]}' AS JSONB)
             FROM n";
         let many = if home.is_postgres() { many.to_owned() } else { many.replace("AS JSONB", "AS TEXT") };
-        db.run_sql(&many).await.unwrap().unwrap();
-        db.index_resources().await.unwrap();
+        db.run_user_sql(&many).await.unwrap().unwrap();
+        db.build_missing_index_rows().await.unwrap();
         assert_eq!(found(&db, "last", 5).await, ["zz"]);
         assert_eq!(found(&db, "n83", 3).await, ["p1601", "p1602", "p1603"]);
         assert_eq!(found(&db, "N83 g17", 3).await, ["p1700"]);
@@ -126,8 +126,8 @@ told! {
         put(&db, "Patient/p", json!({"name": [{"family": "Jones"}]})).await;
         assert_eq!(found(&db, "smith", 5).await, [""; 0]);
         assert_eq!(found(&db, "jones", 5).await, ["p"]);
-        let gone = Write::to("Patient/p".parse().unwrap(), WriteOperation::Delete);
-        db.transact(vec![gone], NOW_US).await.unwrap().unwrap();
+        let gone = ResourceWrite::unconditional("Patient/p".parse().unwrap(), WriteOperation::Delete);
+        db.transact_writes(vec![gone], NOW_US).await.unwrap().unwrap();
         assert_eq!(found(&db, "jones", 5).await, [""; 0]);
     }
 
@@ -136,8 +136,8 @@ told! {
         put(&db, "Patient/p", json!({"name": [{"family": "Ada"}]})).await;
         if !home.is_postgres() {
             let broken = "INSERT INTO patient (id, resource) VALUES ('broken', '{no json')";
-            db.run_sql(broken).await.unwrap().unwrap();
-            assert_eq!(db.patient("broken").await.unwrap(), None);
+            db.run_user_sql(broken).await.unwrap().unwrap();
+            assert_eq!(db.patient_by_id("broken").await.unwrap(), None);
         }
         assert_eq!(found(&db, "ada", 5).await, ["p"]);
     }
@@ -146,9 +146,9 @@ told! {
         let db = home.open().await;
         let related = json!({"patient": {"resourceType": "Patient", "id": "p1"}, "period": {"end": "2030"}});
         put(&db, "RelatedPerson/r", related.clone()).await;
-        assert_eq!(db.relation("RelatedPerson", "r").await.unwrap(), Some(related));
+        assert_eq!(db.related_person_or_person("RelatedPerson", "r").await.unwrap(), Some(related));
         for (kind, id) in [("Person", "r"), ("RelatedPerson", "q"), ("RelatedPerson", "r\0"), ("no type", "r")] {
-            assert_eq!(db.relation(kind, id).await.unwrap(), None, "{kind}/{id}");
+            assert_eq!(db.related_person_or_person(kind, id).await.unwrap(), None, "{kind}/{id}");
         }
     }
 }

@@ -8,12 +8,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use auth_storage::Db;
-use fhir_resource::{Compartment, ResourceId, ResourceType};
-use fhir_search::{SearchContext, parse};
+use auth_storage::AuthDatabase;
+use fhir_resource::{PatientCompartment, ResourceId, ResourceType};
+use fhir_search::{SearchParseContext, parse_search};
 use fhir_store::{
-    AccessFilter, FilterBranch, MatchCounting, ReferringResources, ResourceStore as _, SearchQuery, SearchStore as _,
-    Write, WriteOperation,
+    AccessFilter, AccessFilterBranch, MatchCountMode, ResourceStore as _, ResourceWrite, RevincludeQuery, SearchQuery,
+    SearchStore as _, WriteOperation,
 };
 use serde_json::{Value, json};
 
@@ -240,28 +240,28 @@ fn record(n: usize) -> [(&'static str, Value); 7] {
     ]
 }
 
-async fn fill(home: &Home, db: &Db) {
+async fn fill(home: &Home, db: &AuthDatabase) {
     let of = |kind: &str, id: String, body: Value| {
-        Write::to(format!("{kind}/{id}").parse().unwrap(), WriteOperation::Put(body))
+        ResourceWrite::unconditional(format!("{kind}/{id}").parse().unwrap(), WriteOperation::Put(body))
     };
     let patients = (0..PATIENTS).map(|n| of("Patient", format!("p{n}"), patient(n)));
     let observations = (0..OBSERVATIONS).map(|n| of("Observation", format!("o{n}"), observation(n)));
     let others = (0..OTHERS).flat_map(|n| record(n).map(|(kind, body)| of(kind, format!("x{n}"), body)));
-    let all: Vec<Write> = patients.chain(observations).chain(others).collect();
+    let all: Vec<ResourceWrite> = patients.chain(observations).chain(others).collect();
     for (hour, writes) in (0_i64..).zip(all.chunks(BATCH)) {
-        db.transact(writes.to_vec(), NOW_US + hour * 3_600_000_000).await.unwrap().unwrap();
+        db.transact_writes(writes.to_vec(), NOW_US + hour * 3_600_000_000).await.unwrap().unwrap();
     }
     for more in MORE {
         home.ask(more).await;
     }
 }
 
-async fn query(db: &Db, of: &str, text: &str) -> SearchQuery {
+async fn query(db: &AuthDatabase, of: &str, text: &str) -> SearchQuery {
     let of = kind(of);
-    let catalog = db.catalog().await.unwrap();
+    let catalog = db.current_search_parameter_catalog().await.unwrap();
     let pairs: Vec<(String, String)> = url::form_urlencoded::parse(text.as_bytes()).into_owned().collect();
     let pairs = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let parsed = parse(&catalog, &SearchContext::strict(&of, OWN, NOW_US), pairs);
+    let parsed = parse_search(&catalog, &SearchParseContext::strict(&of, OWN, NOW_US), pairs);
     let search = parsed.unwrap_or_else(|fault| panic!("{text}: {fault}")).0;
     let reaches: BTreeMap<ResourceType, AccessFilter> =
         ["Patient", "Observation", "Provenance"].map(|name| (kind(name), AccessFilter::Everything)).into();
@@ -271,7 +271,7 @@ async fn query(db: &Db, of: &str, text: &str) -> SearchQuery {
         within: AccessFilter::Everything,
         reaches,
         count: 20,
-        counting: MatchCounting::UpTo(200),
+        counting: MatchCountMode::UpTo(200),
     }
 }
 
@@ -436,7 +436,7 @@ fn plan_is_limited(home: &Home, plan: &[String], walk: &Read) -> bool {
 told! {
     async fn every_shape_of_search_walks_no_more_than_its_page(home) {
         let db = home.open_limited(Duration::from_mins(1)).await;
-        db.set_fhir_base(OWN).await.unwrap();
+        db.set_fhir_base_url(OWN).await.unwrap();
         fill(&home, &db).await;
         for statistics in [false, true] {
             if statistics {
@@ -446,7 +446,7 @@ told! {
             let others = OTHER_KINDS.iter().map(|(of, text)| (*of, *text, Nothing));
             for (of, text, may) in SHAPES.into_iter().chain(others) {
                 let query = query(&db, of, text).await;
-                let plan = db.explain_search(&query).await;
+                let plan = db.explain_search_plan(&query).await;
                 let plan = plan.unwrap_or_else(|error| panic!("{of}?{text}: {error}"));
                 assert!(!plan.is_empty(), "{of}?{text} has no plan");
                 if let Some(wrong) = wrong(&home, &plan, may) {
@@ -466,37 +466,40 @@ told! {
         home.ask("ANALYZE").await;
         // No index has the order of a code, so all of them are read.
         let everything = query(&db, "Observation", "_sort=code").await;
-        let plan = db.explain_search(&everything).await.unwrap();
+        let plan = db.explain_search_plan(&everything).await.unwrap();
         assert!(wrong(&home, &plan, Nothing).is_some(), "{}", plan.join("\n"));
         db.close().await;
     }
 }
 
 /// `_include` and `_revinclude`.
-async fn what_comes_with_matches_is_looked_up(home: &Home, db: &Db) {
+async fn what_comes_with_matches_is_looked_up(home: &Home, db: &AuthDatabase) {
     let ids: Vec<ResourceId> = ["o7", "o8", "o9"].map(|id| id.parse().unwrap()).into();
     let (observation, provenance) = (kind("Observation"), kind("Provenance"));
-    let catalog = db.catalog().await.unwrap();
-    let target = catalog.parameter(&provenance, "target").unwrap();
+    let catalog = db.current_search_parameter_catalog().await.unwrap();
+    let target = catalog.find_parameter_by_code(&provenance, "target").unwrap();
     for by in [Some(target.as_ref()), None] {
-        let referring = ReferringResources { resource_type: &provenance, by, to: &observation, ids: &ids };
-        let plan = db.explain_referring(referring, &AccessFilter::Everything).await.unwrap();
+        let referring = RevincludeQuery { resource_type: &provenance, by, to: &observation, ids: &ids };
+        let plan = db.explain_revinclude_plan(referring, &AccessFilter::Everything).await.unwrap();
         assert!(!plan.is_empty());
         assert_eq!(wrong(home, &plan, Nothing), None, "_revinclude:\n{}", plan.join("\n"));
     }
-    let plan = db.explain_among((&observation, &ids), &AccessFilter::Everything).await.unwrap();
+    let plan = db.explain_read_by_ids_plan((&observation, &ids), &AccessFilter::Everything).await.unwrap();
     assert!(!plan.is_empty());
     assert_eq!(wrong(home, &plan, Nothing), None, "_include:\n{}", plan.join("\n"));
 }
 
 /// A caller who may see one patient.
-async fn a_compartment_leads_to_everything_in_it(home: &Home, db: &Db) {
-    let compartment = Compartment::of("p7".parse().unwrap(), OWN);
-    let within = AccessFilter::union(vec![FilterBranch { compartment: Some(compartment), criteria: Vec::new() }]);
+async fn a_compartment_leads_to_everything_in_it(home: &Home, db: &AuthDatabase) {
+    let compartment = PatientCompartment::of_patient("p7".parse().unwrap(), OWN);
+    let within = AccessFilter::union_of_branches(vec![AccessFilterBranch {
+        compartment: Some(compartment),
+        criteria: Vec::new(),
+    }]);
     for text in ["", "code=c7", "date=ge2017", "_sort=-date", "_lastUpdated=ge2000", "status=final&_sort=-_lastUpdated"]
     {
         let query = SearchQuery { within: within.clone(), ..query(db, "Observation", text).await };
-        let plan = db.explain_search(&query).await.unwrap();
+        let plan = db.explain_search_plan(&query).await.unwrap();
         assert_eq!(wrong(home, &plan, Nothing), None, "{text}:\n{}", plan.join("\n"));
     }
 }

@@ -1,12 +1,12 @@
 //! Resources: what two at once may do, what the tables look like, what names mean.
 
-use auth_storage::Db;
+use auth_storage::AuthDatabase;
 use fhir_resource::ResourceKey;
 use fhir_store::{
-    Filter, ListQuery, PatchDocument, Precondition, ResourceLookup, ResourceStore as _, TransactionError, Write,
-    WriteError, WriteOperation, WriteOutcome,
+    ElementEqualityFilter, ListQuery, PatchDocument, ResourceLookup, ResourceStore as _, ResourceWrite,
+    TransactionError, WriteError, WriteOperation, WriteOutcome, WritePrecondition,
 };
-use oauth_core::ports::ClientStore as _;
+use oauth_core::ports::RegistrationStore as _;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -16,27 +16,29 @@ fn key(text: &str) -> ResourceKey {
     text.parse().unwrap()
 }
 
-fn put(at: &str, body: Value) -> Write {
-    Write::to(key(at), WriteOperation::Put(body))
+fn put(at: &str, body: Value) -> ResourceWrite {
+    ResourceWrite::unconditional(key(at), WriteOperation::Put(body))
 }
 
-fn create(at: &str, body: Value) -> Write {
-    Write::to(key(at), WriteOperation::Create(body))
+fn create(at: &str, body: Value) -> ResourceWrite {
+    ResourceWrite::unconditional(key(at), WriteOperation::Create(body))
 }
 
 /// A create without id, unless something of the type has this name.
-fn create_unless_named(kind: &str, name: &str) -> Write {
-    let precondition =
-        Precondition { if_none_exist: Some(vec![Filter::new(["name"], name)].into()), ..Precondition::default() };
-    Write::by_condition(kind.parse().unwrap(), WriteOperation::Create(json!({"name": name})), precondition)
+fn create_unless_named(kind: &str, name: &str) -> ResourceWrite {
+    let precondition = WritePrecondition {
+        if_none_exist: Some(vec![ElementEqualityFilter::new(["name"], name)].into()),
+        ..WritePrecondition::default()
+    };
+    ResourceWrite::conditional(kind.parse().unwrap(), WriteOperation::Create(json!({"name": name})), precondition)
 }
 
-async fn transact(db: &Db, writes: Vec<Write>) -> Result<Vec<WriteOutcome>, TransactionError> {
-    db.transact(writes, NOW_US).await.unwrap()
+async fn transact(db: &AuthDatabase, writes: Vec<ResourceWrite>) -> Result<Vec<WriteOutcome>, TransactionError> {
+    db.transact_writes(writes, NOW_US).await.unwrap()
 }
 
-async fn total(db: &Db, kind: &str, filters: Vec<Filter>) -> u64 {
-    let query = ListQuery { filters, ..ListQuery::all(kind.parse().unwrap()) };
+async fn total(db: &AuthDatabase, kind: &str, filters: Vec<ElementEqualityFilter>) -> u64 {
+    let query = ListQuery { filters, ..ListQuery::all_of_type(kind.parse().unwrap()) };
     let page = db.list(&query).await.unwrap();
     assert_eq!(page.total, u64::try_from(page.entries.len()).unwrap());
     page.total
@@ -52,26 +54,26 @@ told! {
         for table in ["thing", "accesspolicy"] {
             let unreadable = r#"{"$serde_json::private::Number": "x"}"#;
             let sql = format!("INSERT INTO {table} (id, resource) VALUES ('m', '{unreadable}')");
-            db.run_sql(&sql).await.unwrap().unwrap();
+            db.run_user_sql(&sql).await.unwrap().unwrap();
         }
 
-        for filters in [vec![], vec![Filter::new(["n"], "1")]] {
-            let query = ListQuery { filters, ..ListQuery::all("Thing".parse().unwrap()) };
+        for filters in [vec![], vec![ElementEqualityFilter::new(["n"], "1")]] {
+            let query = ListQuery { filters, ..ListQuery::all_of_type("Thing".parse().unwrap()) };
             let page = db.list(&query).await.unwrap();
             let ids: Vec<&str> = page.entries.iter().map(|stored| stored.key.id.as_str()).collect();
             assert_eq!(ids, ["a", "z"]);
         }
-        let policies = db.policies().await.unwrap().policies;
+        let policies = db.stored_access_policies().await.unwrap().policies;
         assert_eq!(policies, [("a".to_owned(), allow.clone()), ("z".to_owned(), allow)]);
 
         assert!(db.read(&key("Thing/m")).await.is_err(), "it is not shown as something else");
         let patch = WriteOperation::Patch(PatchDocument::Merge(json!({"a": 1})));
-        assert!(db.transact(vec![Write::to(key("Thing/m"), patch)], NOW_US).await.is_err());
-        let removed = transact(&db, vec![Write::to(key("Thing/m"), WriteOperation::Delete)]).await.unwrap();
+        assert!(db.transact_writes(vec![ResourceWrite::unconditional(key("Thing/m"), patch)], NOW_US).await.is_err());
+        let removed = transact(&db, vec![ResourceWrite::unconditional(key("Thing/m"), WriteOperation::Delete)]).await.unwrap();
         assert!(matches!(removed.as_slice(), [WriteOutcome::Deleted(_)]), "{removed:?}");
         let replaced = transact(&db, vec![put("AccessPolicy/m", json!({"engine": "allow"}))]).await.unwrap();
         assert!(matches!(replaced.as_slice(), [WriteOutcome::Updated(_)]), "{replaced:?}");
-        assert_eq!(db.policies().await.unwrap().policies.len(), 3);
+        assert_eq!(db.stored_access_policies().await.unwrap().policies.len(), 3);
         db.close().await;
     }
 
@@ -81,7 +83,7 @@ told! {
         transact(&db, things.chain([put("Other/t1", json!({"other": true})), put("Thing/gone", json!({}))]).collect())
             .await
             .unwrap();
-        transact(&db, vec![Write::to(key("Thing/gone"), WriteOperation::Delete)]).await.unwrap();
+        transact(&db, vec![ResourceWrite::unconditional(key("Thing/gone"), WriteOperation::Delete)]).await.unwrap();
 
         let mut readers = JoinSet::new();
         for n in 0..400 {
@@ -173,7 +175,7 @@ told! {
         let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
         assert_eq!((made.len(), refused.len()), (1, 29));
         let ResourceLookup::Found(found) = nodes[1].read(&key("Client/x")).await.unwrap() else { panic!() };
-        assert_eq!(made[0].as_ref().unwrap()[0].stored(), Some(&found));
+        assert_eq!(made[0].as_ref().unwrap()[0].stored_resource(), Some(&found));
     }
 
     async fn simultaneous_patches_lose_nothing(home) {
@@ -184,7 +186,7 @@ told! {
             let db = nodes[n % 2].clone();
             let change = PatchDocument::Merge(json!({format!("k{n}"): n}));
             writers.spawn(async move {
-                transact(&db, vec![Write::to(key("Client/x"), WriteOperation::Patch(change))]).await.unwrap()
+                transact(&db, vec![ResourceWrite::unconditional(key("Client/x"), WriteOperation::Patch(change))]).await.unwrap()
             });
         }
         writers.join_all().await;
@@ -228,8 +230,8 @@ told! {
     async fn a_type_without_resources_is_empty_and_stays_without_a_table(home) {
         let db = home.open().await;
         assert_eq!(db.read(&key("Encounter/x")).await.unwrap(), ResourceLookup::Missing);
-        assert_eq!(total(&db, "Encounter", vec![Filter::new(["name"], "x")]).await, 0);
-        let delete = Write::to(key("Encounter/x"), WriteOperation::Delete);
+        assert_eq!(total(&db, "Encounter", vec![ElementEqualityFilter::new(["name"], "x")]).await, 0);
+        let delete = ResourceWrite::unconditional(key("Encounter/x"), WriteOperation::Delete);
         assert_eq!(transact(&db, vec![delete]).await.unwrap(), [WriteOutcome::Absent]);
         assert_eq!(home.ask("SELECT name FROM resource_type WHERE table_name = 'encounter'").await, [""; 0]);
     }
@@ -241,7 +243,7 @@ told! {
             let at = format!("{other}/x");
             assert_eq!(db.read(&key(&at)).await.unwrap(), ResourceLookup::Missing);
             assert_eq!(total(&db, other, vec![]).await, 0);
-            for write in [put(&at, json!({})), Write::to(key(&at), WriteOperation::Delete)] {
+            for write in [put(&at, json!({})), ResourceWrite::unconditional(key(&at), WriteOperation::Delete)] {
                 let refusal = transact(&db, vec![write]).await.unwrap_err();
                 assert!(matches!(refusal.cause, WriteError::Invalid(_)), "{refusal}");
             }
@@ -256,11 +258,11 @@ told! {
         let kinds = ["A", "B"].map(|end| format!("T{}{end}", "x".repeat(62)));
         for kind in &kinds {
             transact(&db, vec![put(&format!("{kind}/x"), json!({"of": kind}))]).await.unwrap();
-            transact(&db, vec![Write::to(key(&format!("{kind}/x")), WriteOperation::Delete)]).await.unwrap();
+            transact(&db, vec![ResourceWrite::unconditional(key(&format!("{kind}/x")), WriteOperation::Delete)]).await.unwrap();
             transact(&db, vec![put(&format!("{kind}/x"), json!({"of": kind}))]).await.unwrap();
         }
         for kind in &kinds {
-            assert_eq!(total(&db, kind, vec![Filter::new(["of"], kind)]).await, 1);
+            assert_eq!(total(&db, kind, vec![ElementEqualityFilter::new(["of"], kind)]).await, 1);
         }
     }
 
@@ -289,7 +291,7 @@ told! {
             (&["text"], "nul\0", 0),
         ];
         for (path, value, expected) in cases {
-            let filter = Filter::new(path.iter().copied(), value);
+            let filter = ElementEqualityFilter::new(path.iter().copied(), value);
             assert_eq!(total(&db, "Client", vec![filter.clone()]).await, expected, "{filter:?}");
         }
     }
@@ -304,7 +306,7 @@ told! {
         };
         assert_eq!(home.ask(name).await, ["Ada"]);
         let insert = "INSERT INTO \"user\" (id, resource) VALUES ('v', '{\"name\": {\"givenName\": \"Bob\"}}')";
-        db.run_sql(insert).await.unwrap().unwrap();
+        db.run_user_sql(insert).await.unwrap().unwrap();
         let ResourceLookup::Found(found) = db.read(&key("User/v")).await.unwrap() else { panic!() };
         assert_eq!(found.resource, json!({"name": {"givenName": "Bob"}}));
         assert!(found.version > 0 && found.updated_us > 1_600_000_000_000_000, "{found:?}");
@@ -315,7 +317,7 @@ told! {
         transact(&db, vec![put("Client/x", json!({"n": 1}))]).await.unwrap();
         transact(&db, vec![put("Client/x", json!({"n": 2}))]).await.unwrap();
         transact(&db, vec![put("Client/x", json!({"n": 2}))]).await.unwrap();
-        transact(&db, vec![Write::to(key("Client/x"), WriteOperation::Delete)]).await.unwrap();
+        transact(&db, vec![ResourceWrite::unconditional(key("Client/x"), WriteOperation::Delete)]).await.unwrap();
         transact(&db, vec![put("Client/x", json!({"n": 3}))]).await.unwrap();
         let operations = home.ask("SELECT op FROM client_history ORDER BY txid").await;
         assert_eq!(operations, ["create", "update", "delete", "create"]);
@@ -326,18 +328,18 @@ told! {
         transact(&db, vec![put("Patient/x", json!({}))]).await.unwrap();
         let drop = "DROP TABLE patient; DROP TABLE patient_history;
             DELETE FROM resource_type WHERE name = 'Patient'";
-        db.run_sql(drop).await.unwrap().unwrap();
+        db.run_user_sql(drop).await.unwrap().unwrap();
         assert_eq!(db.read(&key("Patient/x")).await.unwrap(), ResourceLookup::Missing);
         transact(&db, vec![put("Patient/x", json!({}))]).await.unwrap();
     }
 
     async fn a_long_transaction_is_one_transaction(home) {
         let db = home.open().await;
-        let mut writes: Vec<Write> = (0..300).map(|n| create(&format!("Client/{n}"), json!({"n": n}))).collect();
+        let mut writes: Vec<ResourceWrite> = (0..300).map(|n| create(&format!("Client/{n}"), json!({"n": n}))).collect();
         assert_eq!(transact(&db, writes.clone()).await.unwrap().len(), 300);
         writes.reverse();
         assert_eq!(transact(&db, writes).await.unwrap_err().index, 0);
-        let query = ListQuery { count: 7, page: 3, ..ListQuery::all("Client".parse().unwrap()) };
+        let query = ListQuery { count: 7, page: 3, ..ListQuery::all_of_type("Client".parse().unwrap()) };
         let page = db.list(&query).await.unwrap();
         let ids: Vec<String> = page.entries.iter().map(|entry| entry.key.id.to_string()).collect();
         assert_eq!((page.total, ids.as_slice()), (300, ["110", "111", "112", "113", "114", "115", "116"].map(str::to_owned).as_slice()));

@@ -11,13 +11,13 @@ mod shapes;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use auth_storage::Db;
-use fhir_resource::{Compartment, ResourceKey, ResourceType, StoredResource};
-use fhir_search::{IndexedDocument, ReferenceResolver, SearchContext, SearchRequest, parse};
-use fhir_store::selection::{FilterCriterion, ScopeSearch};
+use auth_storage::AuthDatabase;
+use fhir_resource::{PatientCompartment, ResourceKey, ResourceType, StoredResource};
+use fhir_search::{IndexedDocument, ReferenceResolver, SearchParseContext, SearchRequest, parse_search};
+use fhir_store::access_filter::{AccessFilterCriterion, GranularScopeSearch};
 use fhir_store::{
-    AccessFilter, FilterBranch, ListQuery, MatchCounting, ReferringResources, ResourceLookup, ResourceStore as _,
-    SearchExecutionError, SearchMatches, SearchQuery, SearchStore as _, Write, WriteOperation,
+    AccessFilter, AccessFilterBranch, ListQuery, MatchCountMode, ResourceLookup, ResourceStore as _, ResourceWrite,
+    RevincludeQuery, SearchExecutionError, SearchMatches, SearchQuery, SearchStore as _, WriteOperation,
 };
 use serde_json::{Value, json};
 
@@ -31,28 +31,28 @@ fn kind(name: &str) -> ResourceType {
     name.parse().unwrap()
 }
 
-fn put(at: &str, body: Value) -> Write {
-    Write::to(at.parse().unwrap(), WriteOperation::Put(body))
+fn put(at: &str, body: Value) -> ResourceWrite {
+    ResourceWrite::unconditional(at.parse().unwrap(), WriteOperation::Put(body))
 }
 
 /// Does the writes in as few transactions as there can be, since one writes a resource once.
-async fn transact(db: &Db, mut writes: Vec<Write>) {
+async fn transact(db: &AuthDatabase, mut writes: Vec<ResourceWrite>) {
     while !writes.is_empty() {
         let mut met = HashSet::new();
         let end = writes.iter().position(|write| !met.insert((write.resource_type.clone(), write.id.clone())));
         let later = writes.split_off(end.unwrap_or(writes.len()));
-        db.transact(writes, NOW_US).await.unwrap().unwrap();
+        db.transact_writes(writes, NOW_US).await.unwrap().unwrap();
         writes = later;
     }
 }
 
 /// A search as a query string has it.
-async fn read(db: &Db, of: &str, query: &str) -> SearchRequest {
+async fn read(db: &AuthDatabase, of: &str, query: &str) -> SearchRequest {
     let kind = kind(of);
-    let catalog = db.catalog().await.unwrap();
+    let catalog = db.current_search_parameter_catalog().await.unwrap();
     let pairs: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let pairs = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    parse(&catalog, &SearchContext::strict(&kind, OWN, NOW_US), pairs)
+    parse_search(&catalog, &SearchParseContext::strict(&kind, OWN, NOW_US), pairs)
         .unwrap_or_else(|fault| panic!("{query}: {fault}"))
         .0
 }
@@ -67,11 +67,11 @@ fn asking(search: SearchRequest) -> SearchQuery {
         within: AccessFilter::Everything,
         reaches,
         count,
-        counting: MatchCounting::All,
+        counting: MatchCountMode::All,
     }
 }
 
-async fn found(db: &Db, query: &SearchQuery) -> SearchMatches {
+async fn found(db: &AuthDatabase, query: &SearchQuery) -> SearchMatches {
     db.search(query).await.unwrap().unwrap()
 }
 
@@ -79,7 +79,7 @@ fn ids(matches: &SearchMatches) -> Vec<&str> {
     matches.entries.iter().map(|stored| stored.key.id.as_str()).collect()
 }
 
-async fn ids_of(db: &Db, of: &str, query: &str) -> Vec<String> {
+async fn ids_of(db: &AuthDatabase, of: &str, query: &str) -> Vec<String> {
     let matches = found(db, &asking(read(db, of, query).await)).await;
     ids(&matches).into_iter().map(str::to_owned).collect()
 }
@@ -88,10 +88,10 @@ async fn ids_of(db: &Db, of: &str, query: &str) -> Vec<String> {
 struct World(Vec<StoredResource>);
 
 impl World {
-    async fn of(db: &Db) -> Self {
+    async fn of(db: &AuthDatabase) -> Self {
         let mut all = Vec::new();
         for name in KINDS {
-            let query = ListQuery { count: 1000, ..ListQuery::all(kind(name)) };
+            let query = ListQuery { count: 1000, ..ListQuery::all_of_type(kind(name)) };
             all.extend(db.list(&query).await.unwrap().entries);
         }
         Self(all)
@@ -114,11 +114,11 @@ impl World {
 }
 
 impl ReferenceResolver for World {
-    fn read(&self, key: &ResourceKey) -> Option<StoredResource> {
+    fn find_resource(&self, key: &ResourceKey) -> Option<StoredResource> {
         self.0.iter().find(|stored| stored.key == *key).cloned()
     }
 
-    fn all(&self, kind: &ResourceType) -> Vec<StoredResource> {
+    fn resources_of_type(&self, kind: &ResourceType) -> Vec<StoredResource> {
         self.0.iter().filter(|stored| stored.key.resource_type == *kind).cloned().collect()
     }
 }
@@ -138,7 +138,7 @@ told! {
 
     async fn a_search_finds_what_the_model_finds(home) {
         let db = home.open().await;
-        db.set_fhir_base(OWN).await.unwrap();
+        db.set_fhir_base_url(OWN).await.unwrap();
         for seed in 0..3 {
             let mut seeded = Seeded(seed);
             fill(&db, &mut seeded).await;
@@ -191,18 +191,18 @@ told! {
 
     async fn a_caller_finds_its_own_compartment_alone(home) {
         let db = home.open().await;
-        db.set_fhir_base(OWN).await.unwrap();
+        db.set_fhir_base_url(OWN).await.unwrap();
         let mut seeded = Seeded(11);
         fill(&db, &mut seeded).await;
-        let compartment = Compartment::of("p1".parse().unwrap(), OWN);
-        let within = AccessFilter::union(vec![FilterBranch { compartment: Some(compartment.clone()), criteria: Vec::new() }]);
+        let compartment = PatientCompartment::of_patient("p1".parse().unwrap(), OWN);
+        let within = AccessFilter::union_of_branches(vec![AccessFilterBranch { compartment: Some(compartment.clone()), criteria: Vec::new() }]);
         let world = World::of(&db).await;
         for text in ["", "code=a", "date=ge2020", "_sort=-date", "subject:Patient.active:missing=false"] {
             let search = read(&db, "Observation", text).await;
             let expected: BTreeSet<String> = world.expected(&search);
             let own = |id: &String| {
                 let key: ResourceKey = format!("Observation/{id}").parse().unwrap();
-                compartment.contains(&key, &world.read(&key).unwrap().resource)
+                compartment.contains_resource(&key, &world.find_resource(&key).unwrap().resource)
             };
             let expected: BTreeSet<String> = expected.into_iter().filter(own).collect();
             let query = SearchQuery { within: within.clone(), ..asking(search) };
@@ -218,21 +218,21 @@ told! {
 
     async fn a_scope_of_any_search_selects_as_it_decides_of_one_resource(home) {
         let db = home.open().await;
-        db.set_fhir_base(OWN).await.unwrap();
+        db.set_fhir_base_url(OWN).await.unwrap();
         let mut seeded = Seeded(12);
         fill(&db, &mut seeded).await;
         let world = World::of(&db).await;
         let kind: ResourceType = "Observation".parse().unwrap();
-        let catalog = db.catalog().await.unwrap();
-        let compartment = Compartment::of("p1".parse().unwrap(), OWN);
+        let catalog = db.current_search_parameter_catalog().await.unwrap();
+        let compartment = PatientCompartment::of_patient("p1".parse().unwrap(), OWN);
         let all: BTreeSet<String> = world.expected(&read(&db, "Observation", "").await);
         for (name, value) in [("code", "a"), ("code:not", "a"), ("date", "ge2020"), ("subject:missing", "false")] {
-            let scoped = ScopeSearch::read(&catalog, &SearchContext::strict(&kind, OWN, 0), (name, value)).unwrap();
+            let scoped = GranularScopeSearch::parse(&catalog, &SearchParseContext::strict(&kind, OWN, 0), (name, value)).unwrap();
             for compartment in [None, Some(compartment.clone())] {
-                let within = AccessFilter::union(vec![FilterBranch { compartment, criteria: vec![FilterCriterion::Search(scoped.clone())] }]);
+                let within = AccessFilter::union_of_branches(vec![AccessFilterBranch { compartment, criteria: vec![AccessFilterCriterion::Search(scoped.clone())] }]);
                 let inside = |id: &&String| {
                     let key: ResourceKey = format!("Observation/{id}").parse().unwrap();
-                    within.contains(&key, &world.read(&key).unwrap().resource)
+                    within.contains_resource(&key, &world.find_resource(&key).unwrap().resource)
                 };
                 let expected: BTreeSet<String> = all.iter().filter(inside).cloned().collect();
                 let query = SearchQuery { within: within.clone(), ..asking(read(&db, "Observation", "").await) };
@@ -240,7 +240,7 @@ told! {
                 assert_eq!(ids(&matches).into_iter().map(str::to_owned).collect::<BTreeSet<_>>(), expected, "{name}={value}");
                 assert_eq!(matches.total, Some(expected.len() as u64), "{name}={value}");
                 // Without the index nothing is listed rather than everything.
-                let listed = db.list(&ListQuery { within: within.clone(), ..ListQuery::all(kind.clone()) }).await.unwrap();
+                let listed = db.list(&ListQuery { within: within.clone(), ..ListQuery::all_of_type(kind.clone()) }).await.unwrap();
                 assert_eq!(listed.total, 0);
             }
         }
@@ -257,9 +257,9 @@ told! {
         for value in evil {
             let value = escaped(value);
             for name in ["family", "family:contains", "family:exact", "identifier", "identifier:of-type", "_id", "general-practitioner", "_profile", "_profile:below", "_tag:not", "name:missing"] {
-                let (kind, catalog) = (kind("Patient"), db.catalog().await.unwrap());
-                let request = SearchContext::strict(&kind, OWN, NOW_US);
-                let Ok((search, _)) = parse(&catalog, &request, [(name, value.as_str())]) else { continue };
+                let (kind, catalog) = (kind("Patient"), db.current_search_parameter_catalog().await.unwrap());
+                let request = SearchParseContext::strict(&kind, OWN, NOW_US);
+                let Ok((search, _)) = parse_search(&catalog, &request, [(name, value.as_str())]) else { continue };
                 let world = World::of(&db).await;
                 let expected = world.expected(&search);
                 let matches = found(&db, &asking(search)).await;
@@ -276,9 +276,9 @@ told! {
         transact(&db, writes.collect()).await;
         // As an older version of this server left them.
         for table in ["search_type", "search_token", "search_reference", "search_string", "search_range"] {
-            db.run_sql(&format!("DELETE FROM {table}")).await.unwrap().unwrap();
+            db.run_user_sql(&format!("DELETE FROM {table}")).await.unwrap().unwrap();
         }
-        db.run_sql("UPDATE search_state SET revision = revision + 1").await.unwrap().unwrap();
+        db.run_user_sql("UPDATE search_state SET revision = revision + 1").await.unwrap().unwrap();
         let search = read(&db, "Patient", "active=true").await;
         let refused = db.search(&asking(search.clone())).await.unwrap();
         assert_eq!(refused, Err(SearchExecutionError::Indexing { parameter: "Patient.active".to_owned() }));
@@ -286,10 +286,10 @@ told! {
         assert!(db.search(&asking(search.clone())).await.unwrap().is_err());
 
         let (one, other) = (home.open().await, home.open().await);
-        let (first, second) = tokio::join!(one.index_resources(), other.index_resources());
+        let (first, second) = tokio::join!(one.build_missing_index_rows(), other.build_missing_index_rows());
         first.unwrap();
         second.unwrap();
-        db.index_resources().await.unwrap();
+        db.build_missing_index_rows().await.unwrap();
         assert_eq!(found(&db, &asking(search)).await.entries.len(), 224);
         db.close().await;
     }
@@ -308,11 +308,11 @@ told! {
         assert_eq!(refused, Err(SearchExecutionError::Indexing { parameter: "Patient.nickname".to_owned() }));
         assert_eq!(ids_of(&other, "Patient", "_id=a").await, ["a"], "the others answer meanwhile");
         transact(&other, vec![put("Patient/c", nickname("Alma"))]).await;
-        db.index_resources().await.unwrap();
+        db.build_missing_index_rows().await.unwrap();
         assert_eq!(ids_of(&other, "Patient", "nickname=al").await, ["b", "c"]);
-        transact(&db, vec![Write::to("SearchParameter/nickname".parse().unwrap(), WriteOperation::Delete)]).await;
-        let catalog = other.catalog().await.unwrap();
-        assert!(catalog.parameter(&kind("Patient"), "nickname").is_none());
+        transact(&db, vec![ResourceWrite::unconditional("SearchParameter/nickname".parse().unwrap(), WriteOperation::Delete)]).await;
+        let catalog = other.current_search_parameter_catalog().await.unwrap();
+        assert!(catalog.find_parameter_by_code(&kind("Patient"), "nickname").is_none());
         db.close().await;
     }
 
@@ -332,7 +332,7 @@ told! {
         ];
         transact(&db, writes).await;
         transact(&db, vec![put("User/ada", user), put("Client/app", json!({"secret": "$argon2id$y", "nick": "app"}))]).await;
-        db.index_resources().await.unwrap();
+        db.build_missing_index_rows().await.unwrap();
         for of in ["User", "Client"] {
             for query in ["hidden=$argon2id", "hidden:contains=a", "hidden:missing=false", "hidden=jbsw"] {
                 assert!(ids_of(&db, of, query).await.is_empty(), "{of}?{query}");
@@ -355,16 +355,16 @@ told! {
         transact(&db, writes).await;
         let of = kind("Observation");
         let ids = ["lab", "vital"].map(|id| id.parse().unwrap());
-        let catalog = db.catalog().await.unwrap();
-        let by = Some(catalog.parameter(&of, "has-member").unwrap().as_ref());
-        let request = SearchContext::strict(&of, OWN, NOW_US);
-        let coded = FilterCriterion::read(&of, "category", "laboratory").unwrap();
-        let scoped = FilterCriterion::Search(ScopeSearch::read(&catalog, &request, ("category", "laboratory")).unwrap());
+        let catalog = db.current_search_parameter_catalog().await.unwrap();
+        let by = Some(catalog.find_parameter_by_code(&of, "has-member").unwrap().as_ref());
+        let request = SearchParseContext::strict(&of, OWN, NOW_US);
+        let coded = AccessFilterCriterion::parse(&of, "category", "laboratory").unwrap();
+        let scoped = AccessFilterCriterion::Search(GranularScopeSearch::parse(&catalog, &request, ("category", "laboratory")).unwrap());
         for criterion in [coded, scoped] {
-            let within = AccessFilter::union(vec![FilterBranch { compartment: None, criteria: vec![criterion] }]);
-            let among = db.among(&of, &ids, &within).await.unwrap().unwrap();
-            let referring = ReferringResources { resource_type: &of, by, to: &of, ids: &ids };
-            let referring = db.referring(referring, &within, 10).await.unwrap().unwrap();
+            let within = AccessFilter::union_of_branches(vec![AccessFilterBranch { compartment: None, criteria: vec![criterion] }]);
+            let among = db.read_by_ids(&of, &ids, &within).await.unwrap().unwrap();
+            let referring = RevincludeQuery { resource_type: &of, by, to: &of, ids: &ids };
+            let referring = db.read_referring_resources(referring, &within, 10).await.unwrap().unwrap();
             for found in [among, referring] {
                 let found: Vec<&str> = found.iter().map(|stored| stored.key.id.as_str()).collect();
                 assert_eq!(found, ["lab"], "{within:?}");

@@ -1,9 +1,9 @@
 //! Authorization codes: issued under a grant, redeemed once.
 
-use auth_storage::Db;
+use auth_storage::AuthDatabase;
 use oauth_core::ports::{
-    AuthorizationCodeStore as _, CodeIssue, CodeRedemption, FirstTokens, GrantDecision, GrantStore as _, LaunchUse,
-    MemberGrant, StoredCode, TokenFamilyStore as _,
+    AuthorizationCodeState, AuthorizationCodeStore as _, CodeIssueOutcome, CodeRedemptionOutcome, ConsentGrant,
+    ConsentGrantDecision, ConsentGrantStore as _, FirstFamilyTokens, SingleUseLaunchContext, TokenFamilyStore as _,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -11,19 +11,24 @@ use tokio::task::JoinSet;
 use super::{code, delete, family, first, found_opaque, given, grant, hash, lives, opaque, put, with_family};
 use crate::home::{NOW_S, told};
 
-async fn issue(db: &Db, name: &str, family_id: &str) {
-    let is_there = db.grants_of("u").await.unwrap().iter().any(|grant| grant.id == "g");
+async fn issue(db: &AuthDatabase, name: &str, family_id: &str) {
+    let is_there = db.active_grants_of_user("u").await.unwrap().iter().any(|grant| grant.id == "g");
     let given = (!is_there).then(|| given(grant("g")));
     let issued = db.issue_code(code(name, family_id, "g"), given, None).await.unwrap();
-    assert_eq!(issued, CodeIssue::Issued);
+    assert_eq!(issued, CodeIssueOutcome::Issued);
 }
 
-async fn redeem(db: &Db, name: &str, now_s: i64, family_id: &str) -> CodeRedemption {
+async fn redeem(db: &AuthDatabase, name: &str, now_s: i64, family_id: &str) -> CodeRedemptionOutcome {
     db.redeem_code(&hash(name), now_s, first(family_id, "g")).await.unwrap()
 }
 
 /// Redeems one code this many times at once, in turn on each node.
-async fn redeem_at_once(nodes: &[Db], name: &str, family_id: &str, times: usize) -> Vec<CodeRedemption> {
+async fn redeem_at_once(
+    nodes: &[AuthDatabase],
+    name: &str,
+    family_id: &str,
+    times: usize,
+) -> Vec<CodeRedemptionOutcome> {
     let mut all = JoinSet::new();
     for n in 0..times {
         let (db, code, tokens) = (nodes[n % nodes.len()].clone(), hash(name), first(family_id, "g"));
@@ -41,34 +46,34 @@ told! {
         let db = home.open().await;
         assert_eq!(db.find_code(&hash("c")).await.unwrap(), None);
         issue(&db, "c", "f").await;
-        let found = StoredCode { code: code("c", "f", "g"), used: false, client_version: None, user_version: None };
+        let found = AuthorizationCodeState { code: code("c", "f", "g"), used: false, client_version: None, user_version: None };
         let read = db.find_code(&hash("c")).await.unwrap().unwrap();
         assert_eq!(read, found);
         assert_eq!(read.code.authorization.to_string(), r#"{"z":1,"a":["x",null]}"#, "the order is kept");
         let (app, user) = (put(&db, "Client/app", json!({})).await, put(&db, "User/u", json!({})).await);
-        let found = StoredCode { client_version: Some(app), user_version: Some(user), ..found };
+        let found = AuthorizationCodeState { client_version: Some(app), user_version: Some(user), ..found };
         assert_eq!(db.find_code(&hash("c")).await.unwrap(), Some(found.clone()));
-        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::Granted);
-        assert_eq!(db.find_code(&hash("c")).await.unwrap(), Some(StoredCode { used: true, ..found }));
+        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemptionOutcome::Granted);
+        assert_eq!(db.find_code(&hash("c")).await.unwrap(), Some(AuthorizationCodeState { used: true, ..found }));
     }
 
     async fn a_code_gives_its_family_and_tokens_once(home) {
         let db = home.open().await;
         issue(&db, "c", "f").await;
         assert!(!lives(&db, "f").await);
-        let tokens = FirstTokens { access: Some(opaque("a")), ..first("f", "g") };
+        let tokens = FirstFamilyTokens { access: Some(opaque("a")), ..first("f", "g") };
         let redeemed = db.redeem_code(&hash("c"), NOW_S + 59, tokens).await.unwrap();
-        assert_eq!(redeemed, CodeRedemption::Granted);
+        assert_eq!(redeemed, CodeRedemptionOutcome::Granted);
         assert!(lives(&db, "f").await);
         assert_eq!(found_opaque(&db, "a").await, Some(opaque("a")));
         let refresh = db.find_refresh_token(&hash("r-f")).await.unwrap().unwrap();
         assert_eq!((refresh.family, refresh.used_s, refresh.revoked), (family("f", Some("g")), None, false));
-        assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + 59));
+        assert_eq!(db.active_grants_of_user("u").await.unwrap()[0].used_s, Some(NOW_S + 59));
 
-        assert_eq!(redeem(&db, "c", NOW_S + 59, "f").await, CodeRedemption::AlreadyUsed { ended: true });
+        assert_eq!(redeem(&db, "c", NOW_S + 59, "f").await, CodeRedemptionOutcome::AlreadyUsed { ended: true });
         assert!(!lives(&db, "f").await, "a second use ends what the first gave");
         assert!(db.find_refresh_token(&hash("r-f")).await.unwrap().unwrap().revoked);
-        assert_eq!(redeem(&db, "c", NOW_S + 59, "f").await, CodeRedemption::AlreadyUsed { ended: false });
+        assert_eq!(redeem(&db, "c", NOW_S + 59, "f").await, CodeRedemptionOutcome::AlreadyUsed { ended: false });
     }
 
     async fn of_codes_at_one_moment_those_are_stored_whose_grant_is_there(home) {
@@ -82,7 +87,7 @@ told! {
         }
         for (n, issued) in all.join_all().await {
             let is_gone = n % 4 == 0;
-            assert_eq!(issued, if is_gone { CodeIssue::GrantChanged } else { CodeIssue::Issued }, "{n}");
+            assert_eq!(issued, if is_gone { CodeIssueOutcome::GrantChanged } else { CodeIssueOutcome::Issued }, "{n}");
             let stored = db.find_code(&hash(&format!("c{n}"))).await.unwrap().map(|found| found.code);
             assert_eq!(stored, (!is_gone).then(|| code(&format!("c{n}"), &format!("f{n}"), "g")), "{n}");
         }
@@ -92,19 +97,19 @@ told! {
         let db = home.open().await;
         with_family(&db).await;
         assert!(lives(&db, "f").await);
-        assert_eq!(redeem(&db, "c", NOW_S + 900, "f").await, CodeRedemption::AlreadyUsed { ended: true });
+        assert_eq!(redeem(&db, "c", NOW_S + 900, "f").await, CodeRedemptionOutcome::AlreadyUsed { ended: true });
         assert!(!lives(&db, "f").await);
     }
 
     async fn a_code_that_expired_or_never_was_gives_nothing(home) {
         let db = home.open().await;
         issue(&db, "c", "f").await;
-        assert_eq!(redeem(&db, "c", NOW_S + 60, "f").await, CodeRedemption::Expired);
-        assert_eq!(redeem(&db, "never", NOW_S, "f").await, CodeRedemption::Unknown);
+        assert_eq!(redeem(&db, "c", NOW_S + 60, "f").await, CodeRedemptionOutcome::Expired);
+        assert_eq!(redeem(&db, "never", NOW_S, "f").await, CodeRedemptionOutcome::Unknown);
         assert!(!lives(&db, "f").await);
         assert_eq!(db.find_refresh_token(&hash("r-f")).await.unwrap(), None);
-        assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, None);
-        assert_eq!(redeem(&db, "c", NOW_S + 59, "f").await, CodeRedemption::Granted, "a refusal does not use it up");
+        assert_eq!(db.active_grants_of_user("u").await.unwrap()[0].used_s, None);
+        assert_eq!(redeem(&db, "c", NOW_S + 59, "f").await, CodeRedemptionOutcome::Granted, "a refusal does not use it up");
     }
 
     async fn tokens_of_another_family_or_grant_are_not_stored(home) {
@@ -114,7 +119,7 @@ told! {
             assert!(db.redeem_code(&hash("c"), NOW_S, tokens).await.is_err());
         }
         assert!(!lives(&db, "f").await && !lives(&db, "other").await);
-        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::Granted);
+        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemptionOutcome::Granted);
     }
 
     async fn a_code_under_a_withdrawn_grant_gives_nothing(home) {
@@ -123,31 +128,31 @@ told! {
         assert!(db.revoke_grant("u", "g", "rest").await.unwrap());
         let found = db.find_code(&hash("c")).await.unwrap().unwrap();
         assert_eq!((found.used, found.user_version), (false, None));
-        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::Withdrawn);
+        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemptionOutcome::Withdrawn);
         assert!(!lives(&db, "f").await);
         // Allowed again, it is another grant.
         db.issue_code(code("d", "f2", "g2"), Some(given(grant("g2"))), None).await.unwrap();
-        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::Withdrawn);
+        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemptionOutcome::Withdrawn);
     }
 
     async fn a_code_under_a_grant_that_is_there_writes_nothing_of_it(home) {
         let db = home.open().await;
         with_family(&db).await;
-        let before = db.grants_of("u").await.unwrap();
-        assert_eq!(db.issue_code(code("d", "f2", "g"), None, None).await.unwrap(), CodeIssue::Issued);
-        assert_eq!(db.grants_of("u").await.unwrap(), before);
-        assert_eq!(redeem(&db, "d", NOW_S, "f2").await, CodeRedemption::Granted);
+        let before = db.active_grants_of_user("u").await.unwrap();
+        assert_eq!(db.issue_code(code("d", "f2", "g"), None, None).await.unwrap(), CodeIssueOutcome::Issued);
+        assert_eq!(db.active_grants_of_user("u").await.unwrap(), before);
+        assert_eq!(redeem(&db, "d", NOW_S, "f2").await, CodeRedemptionOutcome::Granted);
         assert!(lives(&db, "f").await);
     }
 
     async fn a_grant_that_is_widened_keeps_what_came_of_it(home) {
         let db = home.open().await;
         with_family(&db).await;
-        let wider = MemberGrant { requested: "openid".to_owned(), granted: "launch".to_owned(), ..grant("g") };
-        let given = GrantDecision { grant: wider.clone(), replaces: Some(grant("g")) };
-        assert_eq!(db.issue_code(code("d", "f2", "g"), Some(given), None).await.unwrap(), CodeIssue::Issued);
-        assert_eq!(db.grants_of("u").await.unwrap(), [MemberGrant { used_s: Some(NOW_S), ..wider }]);
-        assert_eq!(redeem(&db, "d", NOW_S, "f2").await, CodeRedemption::Granted);
+        let wider = ConsentGrant { requested: "openid".to_owned(), granted: "launch".to_owned(), ..grant("g") };
+        let given = ConsentGrantDecision { grant: wider.clone(), replaces: Some(grant("g")) };
+        assert_eq!(db.issue_code(code("d", "f2", "g"), Some(given), None).await.unwrap(), CodeIssueOutcome::Issued);
+        assert_eq!(db.active_grants_of_user("u").await.unwrap(), [ConsentGrant { used_s: Some(NOW_S), ..wider }]);
+        assert_eq!(redeem(&db, "d", NOW_S, "f2").await, CodeRedemptionOutcome::Granted);
         assert!(lives(&db, "f").await);
     }
 
@@ -155,39 +160,39 @@ told! {
         let db = home.open().await;
         with_family(&db).await;
         issue(&db, "open", "f1").await;
-        let less = MemberGrant { granted: "patient/Patient.rs".to_owned(), ..grant("h") };
-        let given = GrantDecision { grant: less.clone(), replaces: Some(grant("g")) };
-        assert_eq!(db.issue_code(code("d", "f2", "h"), Some(given), None).await.unwrap(), CodeIssue::Issued);
-        assert_eq!(db.grants_of("u").await.unwrap(), [less]);
+        let less = ConsentGrant { granted: "patient/Patient.rs".to_owned(), ..grant("h") };
+        let given = ConsentGrantDecision { grant: less.clone(), replaces: Some(grant("g")) };
+        assert_eq!(db.issue_code(code("d", "f2", "h"), Some(given), None).await.unwrap(), CodeIssueOutcome::Issued);
+        assert_eq!(db.active_grants_of_user("u").await.unwrap(), [less]);
         assert!(!lives(&db, "f").await);
         assert_eq!(db.find_refresh_token(&hash("r-f")).await.unwrap(), None);
-        assert_eq!(redeem(&db, "open", NOW_S, "f1").await, CodeRedemption::Withdrawn);
+        assert_eq!(redeem(&db, "open", NOW_S, "f1").await, CodeRedemptionOutcome::Withdrawn);
         let tokens = first("f2", "h");
-        assert_eq!(db.redeem_code(&hash("d"), NOW_S, tokens).await.unwrap(), CodeRedemption::Granted);
+        assert_eq!(db.redeem_code(&hash("d"), NOW_S, tokens).await.unwrap(), CodeRedemptionOutcome::Granted);
     }
 
     async fn a_grant_is_never_made_again_from_what_was_read_of_it(home) {
         let db = home.open().await;
-        let launch = || Some(LaunchUse { jti: "l".to_owned(), expires_s: NOW_S + 300 });
-        let wider = || MemberGrant { granted: "launch".to_owned(), ..grant("g") };
-        let refused = async |code, given: Option<GrantDecision>| {
-            let before = db.grants_of("u").await.unwrap();
-            assert_eq!(db.issue_code(code, given.clone(), launch()).await.unwrap(), CodeIssue::GrantChanged, "{given:?}");
+        let launch = || Some(SingleUseLaunchContext { jti: "l".to_owned(), expires_s: NOW_S + 300 });
+        let wider = || ConsentGrant { granted: "launch".to_owned(), ..grant("g") };
+        let refused = async |code, given: Option<ConsentGrantDecision>| {
+            let before = db.active_grants_of_user("u").await.unwrap();
+            assert_eq!(db.issue_code(code, given.clone(), launch()).await.unwrap(), CodeIssueOutcome::GrantChanged, "{given:?}");
             assert_eq!(db.find_code(&hash("c")).await.unwrap(), None);
-            assert_eq!(db.grants_of("u").await.unwrap(), before);
+            assert_eq!(db.active_grants_of_user("u").await.unwrap(), before);
         };
         // Taken back since, whether the visit would keep it, widen it or replace it.
         refused(code("c", "f", "g"), None).await;
-        refused(code("c", "f", "g"), Some(GrantDecision { grant: wider(), replaces: Some(grant("g")) })).await;
-        refused(code("c", "f", "h"), Some(GrantDecision { grant: grant("h"), replaces: Some(grant("g")) })).await;
+        refused(code("c", "f", "g"), Some(ConsentGrantDecision { grant: wider(), replaces: Some(grant("g")) })).await;
+        refused(code("c", "f", "h"), Some(ConsentGrantDecision { grant: grant("h"), replaces: Some(grant("g")) })).await;
         // Decided since by another visit.
         issue(&db, "first", "f").await;
         refused(code("c", "f", "h"), Some(given(grant("h")))).await;
-        refused(code("c", "f", "h"), Some(GrantDecision { grant: grant("h"), replaces: Some(wider()) })).await;
-        refused(code("c", "f", "g"), Some(GrantDecision { grant: wider(), replaces: Some(wider()) })).await;
+        refused(code("c", "f", "h"), Some(ConsentGrantDecision { grant: grant("h"), replaces: Some(wider()) })).await;
+        refused(code("c", "f", "g"), Some(ConsentGrantDecision { grant: wider(), replaces: Some(wider()) })).await;
         // None of it used up the launch.
-        assert_eq!(db.issue_code(code("c", "f", "g"), None, launch()).await.unwrap(), CodeIssue::Issued);
-        assert_eq!(db.issue_code(code("d", "f", "g"), None, launch()).await.unwrap(), CodeIssue::LaunchUsed);
+        assert_eq!(db.issue_code(code("c", "f", "g"), None, launch()).await.unwrap(), CodeIssueOutcome::Issued);
+        assert_eq!(db.issue_code(code("d", "f", "g"), None, launch()).await.unwrap(), CodeIssueOutcome::LaunchUsed);
     }
 
     async fn of_thirty_two_visits_at_once_under_one_grant_each_gets_a_code(home) {
@@ -203,10 +208,10 @@ told! {
             all.spawn(async move {
                 if n < 8 {
                     let name = format!("r{n}");
-                    db.redeem_code(&hash(&name), NOW_S, first(&name, "g")).await.unwrap() == CodeRedemption::Granted
+                    db.redeem_code(&hash(&name), NOW_S, first(&name, "g")).await.unwrap() == CodeRedemptionOutcome::Granted
                 } else {
                     let issued = db.issue_code(code(&format!("c{n}"), "f", "g"), None, None).await.unwrap();
-                    issued == CodeIssue::Issued
+                    issued == CodeIssueOutcome::Issued
                 }
             });
         }
@@ -230,11 +235,11 @@ told! {
                 });
             }
             all.join_all().await;
-            assert_eq!(nodes[1].grants_of("u").await.unwrap(), []);
+            assert_eq!(nodes[1].active_grants_of_user("u").await.unwrap(), []);
             for n in 0..6 {
                 let name = format!("c{round}-{n}");
                 let outcome = redeem(&nodes[0], &name, NOW_S, &name).await;
-                assert!(matches!(outcome, CodeRedemption::Withdrawn | CodeRedemption::Unknown), "{outcome:?}");
+                assert!(matches!(outcome, CodeRedemptionOutcome::Withdrawn | CodeRedemptionOutcome::Unknown), "{outcome:?}");
             }
         }
     }
@@ -242,30 +247,30 @@ told! {
     async fn grants_are_one_each_for_user_app_and_patient(home) {
         let db = home.open().await;
         let grants = [
-            MemberGrant { created_s: NOW_S + 4, ..grant("a") },
-            MemberGrant { created_s: NOW_S + 3, patient_id: None, ..grant("b") },
-            MemberGrant { created_s: NOW_S + 2, patient_id: Some("q".to_owned()), ..grant("c") },
-            MemberGrant { created_s: NOW_S + 1, client_id: "other".to_owned(), ..grant("d") },
-            MemberGrant { user_id: "v".to_owned(), ..grant("e") },
+            ConsentGrant { created_s: NOW_S + 4, ..grant("a") },
+            ConsentGrant { created_s: NOW_S + 3, patient_id: None, ..grant("b") },
+            ConsentGrant { created_s: NOW_S + 2, patient_id: Some("q".to_owned()), ..grant("c") },
+            ConsentGrant { created_s: NOW_S + 1, client_id: "other".to_owned(), ..grant("d") },
+            ConsentGrant { user_id: "v".to_owned(), ..grant("e") },
         ];
         for grant in grants.clone() {
             db.issue_code(code(&grant.id, &grant.id, &grant.id), Some(given(grant)), None).await.unwrap();
         }
-        assert_eq!(db.grants_of("u").await.unwrap(), grants[..4]);
-        assert_eq!(db.grants_of("v").await.unwrap(), grants[4..]);
-        assert_eq!(db.grants_of("u\0").await.unwrap(), []);
+        assert_eq!(db.active_grants_of_user("u").await.unwrap(), grants[..4]);
+        assert_eq!(db.active_grants_of_user("v").await.unwrap(), grants[4..]);
+        assert_eq!(db.active_grants_of_user("u\0").await.unwrap(), []);
     }
 
     async fn a_launch_is_used_once_and_the_second_stores_nothing(home) {
         let db = home.open().await;
-        let launch = || Some(LaunchUse { jti: "l".to_owned(), expires_s: NOW_S + 300 });
+        let launch = || Some(SingleUseLaunchContext { jti: "l".to_owned(), expires_s: NOW_S + 300 });
         let issued = db.issue_code(code("c", "f", "g"), Some(given(grant("g"))), launch()).await.unwrap();
-        assert_eq!(issued, CodeIssue::Issued);
-        let other = MemberGrant { patient_id: None, ..grant("h") };
+        assert_eq!(issued, CodeIssueOutcome::Issued);
+        let other = ConsentGrant { patient_id: None, ..grant("h") };
         let refused = db.issue_code(code("d", "f2", "h"), Some(given(other)), launch()).await.unwrap();
-        assert_eq!(refused, CodeIssue::LaunchUsed);
+        assert_eq!(refused, CodeIssueOutcome::LaunchUsed);
         assert_eq!(db.find_code(&hash("d")).await.unwrap(), None);
-        assert_eq!(db.grants_of("u").await.unwrap(), [grant("g")]);
+        assert_eq!(db.active_grants_of_user("u").await.unwrap(), [grant("g")]);
     }
 
     async fn of_twenty_simultaneous_uses_of_a_launch_one_holds(home) {
@@ -275,12 +280,12 @@ told! {
         for n in 0..20 {
             let db = nodes[n % 2].clone();
             all.spawn(async move {
-                let launch = LaunchUse { jti: "l".to_owned(), expires_s: NOW_S + 300 };
-                let given = (n % 3 == 0).then(|| GrantDecision { grant: grant("g"), replaces: Some(grant("g")) });
+                let launch = SingleUseLaunchContext { jti: "l".to_owned(), expires_s: NOW_S + 300 };
+                let given = (n % 3 == 0).then(|| ConsentGrantDecision { grant: grant("g"), replaces: Some(grant("g")) });
                 db.issue_code(code(&format!("c{n}"), "f", "g"), given, Some(launch)).await.unwrap()
             });
         }
-        assert_eq!(count(&all.join_all().await, &CodeIssue::Issued), 1);
+        assert_eq!(count(&all.join_all().await, &CodeIssueOutcome::Issued), 1);
         assert_eq!(home.ask("SELECT CAST(count(*) AS TEXT) FROM authorization_code").await, ["2"]);
     }
 
@@ -293,8 +298,8 @@ told! {
             all.spawn(async move { db.issue_code(code(&id, &id, &id), Some(given(grant(&id))), None).await.unwrap() });
         }
         let outcomes = all.join_all().await;
-        assert_eq!(count(&outcomes, &CodeIssue::Issued), 1);
-        assert_eq!(count(&outcomes, &CodeIssue::GrantChanged), 19);
+        assert_eq!(count(&outcomes, &CodeIssueOutcome::Issued), 1);
+        assert_eq!(count(&outcomes, &CodeIssueOutcome::GrantChanged), 19);
         let under = "SELECT a.grant_id FROM authorization_code a JOIN member_grant g ON g.id = a.grant_id";
         assert_eq!(home.ask(under).await.len(), 1);
     }
@@ -305,9 +310,9 @@ told! {
             let name = format!("c{round}");
             issue(&nodes[0], &name, &name).await;
             let outcomes = redeem_at_once(&nodes, &name, &name, 20).await;
-            assert_eq!(count(&outcomes, &CodeRedemption::Granted), 1, "{outcomes:?}");
-            assert_eq!(count(&outcomes, &CodeRedemption::AlreadyUsed { ended: true }), 1, "{outcomes:?}");
-            assert_eq!(count(&outcomes, &CodeRedemption::AlreadyUsed { ended: false }), 18, "{outcomes:?}");
+            assert_eq!(count(&outcomes, &CodeRedemptionOutcome::Granted), 1, "{outcomes:?}");
+            assert_eq!(count(&outcomes, &CodeRedemptionOutcome::AlreadyUsed { ended: true }), 1, "{outcomes:?}");
+            assert_eq!(count(&outcomes, &CodeRedemptionOutcome::AlreadyUsed { ended: false }), 18, "{outcomes:?}");
             assert!(!lives(&nodes[0], &name).await);
             assert_eq!(home.ask("SELECT id FROM token_family").await.len(), round + 1);
         }
@@ -325,7 +330,7 @@ told! {
             });
         }
         for (n, issued) in all.join_all().await {
-            assert_eq!(issued.ok(), (n > 0).then_some(CodeIssue::Issued), "{n}");
+            assert_eq!(issued.ok(), (n > 0).then_some(CodeIssueOutcome::Issued), "{n}");
         }
         assert_eq!(home.ask("SELECT CAST(count(*) AS TEXT) FROM authorization_code").await, ["40"]);
     }
@@ -337,7 +342,7 @@ told! {
         assert!(db.redeem_code(&hash("c"), NOW_S, first("f", "g")).await.is_err());
         assert!(db.issue_code(code("d", "f2", "g"), None, None).await.is_err());
         assert!(db.find_code(&hash("c")).await.is_err());
-        assert_eq!(redeem(&home.open().await, "c", NOW_S, "f").await, CodeRedemption::Granted);
+        assert_eq!(redeem(&home.open().await, "c", NOW_S, "f").await, CodeRedemptionOutcome::Granted);
     }
 
     async fn a_grant_taken_back_while_its_code_is_redeemed_leaves_no_living_family(home) {
@@ -359,7 +364,7 @@ told! {
             all.join_all().await;
             assert!(!lives(&nodes[0], &name).await);
             assert_eq!(home.ask("SELECT id FROM token_family").await, [""; 0]);
-            assert_eq!(nodes[1].grants_of("u").await.unwrap(), []);
+            assert_eq!(nodes[1].active_grants_of_user("u").await.unwrap(), []);
         }
     }
 
@@ -373,7 +378,7 @@ told! {
         assert!(db.revoke_grant("u", "g", "rest").await.unwrap());
         assert!(!lives(&db, "f").await);
         assert_eq!(db.find_refresh_token(&hash("r-f")).await.unwrap(), None);
-        assert_eq!(db.grants_of("u").await.unwrap(), []);
+        assert_eq!(db.active_grants_of_user("u").await.unwrap(), []);
         assert!(!db.revoke_grant("u", "g", "rest").await.unwrap());
     }
 
@@ -384,15 +389,15 @@ told! {
             put(&db, "User/u", json!({})).await;
             let name = gone.split_once('/').unwrap().1;
             db.issue_code(code(name, name, name), Some(given(grant(name))), None).await.unwrap();
-            assert_eq!(db.redeem_code(&hash(name), NOW_S, first(name, name)).await.unwrap(), CodeRedemption::Granted);
+            assert_eq!(db.redeem_code(&hash(name), NOW_S, first(name, name)).await.unwrap(), CodeRedemptionOutcome::Granted);
             let alone = format!("alone-{name}");
-            let tokens = FirstTokens { family: family(&alone, None), access: None, refresh: None };
-            db.begin_family(tokens).await.unwrap();
+            let tokens = FirstFamilyTokens { family: family(&alone, None), access: None, refresh: None };
+            db.store_grantless_family(tokens).await.unwrap();
             assert!(lives(&db, name).await && lives(&db, &alone).await);
             delete(&db, gone).await;
             put(&db, gone, json!({})).await;
             assert!(!lives(&db, name).await && !lives(&db, &alone).await, "{gone}");
-            assert_eq!(db.grants_of("u").await.unwrap(), [], "{gone}");
+            assert_eq!(db.active_grants_of_user("u").await.unwrap(), [], "{gone}");
         }
     }
 
@@ -404,7 +409,7 @@ told! {
         std::mem::forget(db);
         let db = home.open().await;
         assert!(lives(&db, "f").await);
-        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::AlreadyUsed { ended: true });
-        assert_eq!(redeem(&db, "d", NOW_S, "f2").await, CodeRedemption::Granted);
+        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemptionOutcome::AlreadyUsed { ended: true });
+        assert_eq!(redeem(&db, "d", NOW_S, "f2").await, CodeRedemptionOutcome::Granted);
     }
 }

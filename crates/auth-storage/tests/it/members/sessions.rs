@@ -1,8 +1,8 @@
 //! Sign-in names, sessions, and who stands before the authorization page.
 
 use oauth_core::ports::{
-    AuthorizationCodeStore as _, AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, MemberGrant,
-    SessionStore as _,
+    AuthorizationCodeStore as _, AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssueOutcome,
+    ConsentGrant, SessionStore as _,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -20,13 +20,13 @@ fn session(name: &str) -> BrowserSession {
     }
 }
 
-async fn load_authorization_state(db: &auth_storage::Db, name: &str, now_s: i64) -> AuthorizationState {
+async fn load_authorization_state(db: &auth_storage::AuthDatabase, name: &str, now_s: i64) -> AuthorizationState {
     db.load_authorization_state(&AuthorizationStateQuery { session: Some(&hash(name)), client_id: "app", now_s })
         .await
         .unwrap()
 }
 
-async fn logins(db: &auth_storage::Db, login: &str) -> Vec<String> {
+async fn logins(db: &auth_storage::AuthDatabase, login: &str) -> Vec<String> {
     db.users_by_login(login).await.unwrap().into_iter().map(|(id, _)| id).collect()
 }
 
@@ -53,7 +53,7 @@ told! {
         // The server refuses this; users' SQL may do it.
         let same = r#"{"userName": "same", "email": "SAME"}"#;
         let rows = format!("INSERT INTO \"user\" (id, resource) VALUES ('c', '{same}'), ('a', '{same}'), ('b', '{same}')");
-        db.run_sql(&rows).await.unwrap().unwrap();
+        db.run_user_sql(&rows).await.unwrap().unwrap();
         assert_eq!(logins(&db, "Same").await, ["a", "b"]);
     }
 
@@ -65,7 +65,7 @@ told! {
         assert_eq!(logins(&db, &long).await, ["long"]);
         if !home.is_postgres() {
             let broken = "INSERT INTO \"user\" (id, resource) VALUES ('broken', '{no json')";
-            db.run_sql(broken).await.unwrap().unwrap();
+            db.run_user_sql(broken).await.unwrap().unwrap();
             put(&db, "User/u", json!({"userName": "u"})).await;
             assert_eq!(logins(&db, "u").await, ["u"]);
         }
@@ -77,7 +77,7 @@ told! {
             WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 5000)
             SELECT 'u' || n, CAST('{\"userName\": \"name' || n || '\"}' AS JSONB) FROM n";
         let many = if home.is_postgres() { many.to_owned() } else { many.replace("AS JSONB", "AS TEXT") };
-        db.run_sql(&many).await.unwrap().unwrap();
+        db.run_user_sql(&many).await.unwrap().unwrap();
         assert_eq!(logins(&db, "NAME4711").await, ["u4711"]);
         if home.is_postgres() {
             let plan = "EXPLAIN SELECT u.id FROM \"user\" u WHERE lower((u.resource ->> 'userName') COLLATE \"C\") = 'x'";
@@ -128,10 +128,10 @@ told! {
         let db = home.open().await;
         put(&db, "User/u", json!({})).await;
         db.begin_session(session("one"), None).await.unwrap();
-        let later = MemberGrant { patient_id: None, created_s: NOW_S + 1, ..grant("later") };
+        let later = ConsentGrant { patient_id: None, created_s: NOW_S + 1, ..grant("later") };
         let others = [
-            MemberGrant { user_id: "v".to_owned(), ..grant("of another") },
-            MemberGrant { client_id: "other".to_owned(), ..grant("for another") },
+            ConsentGrant { user_id: "v".to_owned(), ..grant("of another") },
+            ConsentGrant { client_id: "other".to_owned(), ..grant("for another") },
         ];
         for (n, grant) in [grant("g"), later.clone()].into_iter().chain(others).enumerate() {
             let name = format!("c{n}");
@@ -150,9 +150,9 @@ told! {
             let session = BrowserSession { user_id: user_id.clone(), ..session(&name) };
             db.begin_session(session, None).await.unwrap();
             if n % 2 == 0 {
-                let grant = MemberGrant { user_id, ..grant(&format!("g{n}")) };
+                let grant = ConsentGrant { user_id, ..grant(&format!("g{n}")) };
                 let issued = db.issue_code(code(&format!("c{n}"), "f", &grant.id), Some(given(grant)), None).await;
-                assert_eq!(issued.unwrap(), CodeIssue::Issued);
+                assert_eq!(issued.unwrap(), CodeIssueOutcome::Issued);
             }
         }
         let app = put(&db, "Client/app", json!({})).await;

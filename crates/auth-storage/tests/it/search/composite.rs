@@ -1,6 +1,6 @@
 //! Composites that have the rows of the parameters they are made of.
 
-use fhir_store::{Write, WriteOperation};
+use fhir_store::{ResourceWrite, WriteOperation};
 use serde_json::json;
 
 use super::{ids_of, put, transact};
@@ -37,7 +37,7 @@ told! {
         }
         let by = "_has:Observation:subject:code-value-quantity=w$70";
         assert_eq!(ids_of(&db, "Patient", by).await, ["a"]);
-        transact(&db, vec![put("Observation/a", of("w", 90)), Write::to("Observation/c".parse().unwrap(), WriteOperation::Delete)]).await;
+        transact(&db, vec![put("Observation/a", of("w", 90)), ResourceWrite::unconditional("Observation/c".parse().unwrap(), WriteOperation::Delete)]).await;
         assert!(ids_of(&db, "Observation", "combo-code-value-quantity=w$70,h$70").await.is_empty());
         assert_eq!(ids_of(&db, "Observation", "code-value-quantity=w$90").await, ["a"]);
         assert_eq!(ids_of(&db, "Observation", "code-value-quantity:missing=false").await, ["a", "b"]);

@@ -2,27 +2,33 @@
 
 use std::sync::Arc;
 
-use fhir_store::{Precondition, TransactionError, WriteAccess, WriteCriteria, WriteError, WriteOutcome};
+use fhir_store::{
+    ConditionalWriteCriteria, TransactionError, WriteAccess, WriteError, WriteOutcome, WritePrecondition,
+};
 use tokio::task::JoinSet;
 
 use super::*;
 
-async fn criteria(db: &Db, of: &str, text: &str) -> WriteCriteria {
-    let (kind, catalog) = (kind(of), db.catalog().await.unwrap());
-    let read = WriteCriteria::by_parameters(&catalog, &SearchContext::strict(&kind, OWN, NOW_US), text);
+async fn criteria(db: &AuthDatabase, of: &str, text: &str) -> ConditionalWriteCriteria {
+    let (kind, catalog) = (kind(of), db.current_search_parameter_catalog().await.unwrap());
+    let read = ConditionalWriteCriteria::parse_search_criteria(
+        &catalog,
+        &SearchParseContext::strict(&kind, OWN, NOW_US),
+        text,
+    );
     read.unwrap_or_else(|fault| panic!("{text}: {fault}"))
 }
 
 /// A write under a condition, by who reaches everything.
-fn conditional(of: &str, operation: WriteOperation, criteria: WriteCriteria) -> Write {
-    let precondition = Precondition { if_none_exist: Some(criteria), ..Precondition::default() };
+fn conditional(of: &str, operation: WriteOperation, criteria: ConditionalWriteCriteria) -> ResourceWrite {
+    let precondition = WritePrecondition { if_none_exist: Some(criteria), ..WritePrecondition::default() };
     let chained = KINDS.into_iter().map(|name| (kind(name), AccessFilter::Everything)).collect();
     let reach = WriteAccess { chained, ..WriteAccess::default() };
-    Write { reach, ..Write::by_condition(kind(of), operation, precondition) }
+    ResourceWrite { reach, ..ResourceWrite::conditional(kind(of), operation, precondition) }
 }
 
-async fn one(db: &Db, write: Write) -> Result<WriteOutcome, WriteError> {
-    match db.transact(vec![write], NOW_US).await.unwrap() {
+async fn one(db: &AuthDatabase, write: ResourceWrite) -> Result<WriteOutcome, WriteError> {
+    match db.transact_writes(vec![write], NOW_US).await.unwrap() {
         Ok(mut written) => Ok(written.pop().unwrap()),
         Err(TransactionError { cause, .. }) => Err(cause),
     }
@@ -31,7 +37,7 @@ async fn one(db: &Db, write: Write) -> Result<WriteOutcome, WriteError> {
 told! {
     async fn a_condition_decides_as_the_model_says(home) {
         let db = home.open().await;
-        db.set_fhir_base(OWN).await.unwrap();
+        db.set_fhir_base_url(OWN).await.unwrap();
         let mut seeded = Seeded(21);
         fill(&db, &mut seeded).await;
         let world = World::of(&db).await;
@@ -39,7 +45,7 @@ told! {
         for _ in 0..200 {
             let (of, mut text) = query(&mut seeded);
             if seeded.sometimes() {
-                let ids: Vec<_> = world.all(&kind(of)).into_iter().map(|stored| stored.key.id).collect();
+                let ids: Vec<_> = world.resources_of_type(&kind(of)).into_iter().map(|stored| stored.key.id).collect();
                 text = format!("_id={}&{}", seeded.one(&ids), if seeded.sometimes() { "" } else { &text });
             }
             let expected = world.expected(&read(&db, of, &text).await);
@@ -48,7 +54,7 @@ told! {
             let deleted = match &created {
                 // It went in because nothing met the condition, and goes again.
                 Ok(WriteOutcome::Created(stored)) => {
-                    transact(&db, vec![Write::to(stored.key.clone(), WriteOperation::Delete)]).await;
+                    transact(&db, vec![ResourceWrite::unconditional(stored.key.clone(), WriteOperation::Delete)]).await;
                     one(&db, conditional(of, WriteOperation::Delete, criteria)).await
                 }
                 _ => one(&db, conditional(of, WriteOperation::Delete, criteria)).await,
@@ -64,7 +70,7 @@ told! {
                         panic!("{of}?{text}")
                     };
                     assert_eq!((found.key.id.as_str(), &gone), (expected.first().unwrap().as_str(), &found), "{of}?{text}");
-                    transact(&db, vec![Write::to(gone.key, WriteOperation::Put(gone.resource))]).await;
+                    transact(&db, vec![ResourceWrite::unconditional(gone.key, WriteOperation::Put(gone.resource))]).await;
                 }
                 _ => assert_eq!((created, deleted), (Err(many()), Err(many())), "{of}?{text}"),
             }
@@ -99,19 +105,19 @@ told! {
         transact(&db, vec![put("Patient/p", json!({"active": true})), put("Practitioner/d", json!({}))]).await;
         let chained = criteria(&db, "Patient", "general-practitioner:Practitioner.name=x").await;
         let closed = conditional("Patient", WriteOperation::Create(json!({})), chained);
-        let closed = Write { reach: WriteAccess::default(), ..closed };
+        let closed = ResourceWrite { reach: WriteAccess::default(), ..closed };
         assert_eq!(one(&db, closed).await, Err(SearchExecutionError::Closed.into()));
         for table in ["search_type", "search_token"] {
-            db.run_sql(&format!("DELETE FROM {table}")).await.unwrap().unwrap();
+            db.run_user_sql(&format!("DELETE FROM {table}")).await.unwrap().unwrap();
         }
-        db.run_sql("UPDATE search_state SET revision = revision + 1").await.unwrap().unwrap();
+        db.run_user_sql("UPDATE search_state SET revision = revision + 1").await.unwrap().unwrap();
         let unindexed = || async { criteria(&db, "Patient", "active=true").await };
         for operation in [WriteOperation::Create(json!({})), WriteOperation::Put(json!({})), WriteOperation::Delete] {
             let refused = one(&db, conditional("Patient", operation, unindexed().await)).await;
             let parameter = "Patient.active".to_owned();
             assert_eq!(refused, Err(SearchExecutionError::Indexing { parameter }.into()), "not as if nothing were there");
         }
-        assert_eq!(db.list(&ListQuery::all(kind("Patient"))).await.unwrap().total, 1);
+        assert_eq!(db.list(&ListQuery::all_of_type(kind("Patient"))).await.unwrap().total, 1);
         db.close().await;
     }
 }

@@ -108,8 +108,8 @@ pub(super) fn observation(seeded: &mut Seeded) -> Value {
     body
 }
 
-pub(super) async fn fill(db: &Db, seeded: &mut Seeded) {
-    let mut writes: Vec<Write> = Vec::new();
+pub(super) async fn fill(db: &AuthDatabase, seeded: &mut Seeded) {
+    let mut writes: Vec<ResourceWrite> = Vec::new();
     writes.extend(
         (0..3)
             .map(|at| put(&format!("Practitioner/d{at}"), json!({"name": [{"family": NAMES[at]}], "active": at > 0}))),
@@ -118,13 +118,14 @@ pub(super) async fn fill(db: &Db, seeded: &mut Seeded) {
     writes.extend((0..60).map(|at| put(&format!("Observation/o{at:02}"), observation(seeded))));
     transact(db, writes).await;
     // What is replaced and deleted is found as it is now.
-    let mut later: Vec<Write> =
+    let mut later: Vec<ResourceWrite> =
         (0..20).map(|_| put(&format!("Observation/o{:02}", seeded.below(60)), observation(seeded))).collect();
-    later.extend(
-        (0..3).map(|_| {
-            Write::to(format!("Observation/o{:02}", seeded.below(60)).parse().unwrap(), WriteOperation::Delete)
-        }),
-    );
+    later.extend((0..3).map(|_| {
+        ResourceWrite::unconditional(
+            format!("Observation/o{:02}", seeded.below(60)).parse().unwrap(),
+            WriteOperation::Delete,
+        )
+    }));
     later.push(put("Patient/p0", patient(seeded)));
     transact(db, later).await;
 }

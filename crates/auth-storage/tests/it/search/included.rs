@@ -5,7 +5,7 @@ use super::*;
 told! {
     async fn what_is_included_meets_the_search_a_scope_is_limited_to(home) {
         let db = home.open().await;
-        db.set_fhir_base(OWN).await.unwrap();
+        db.set_fhir_base_url(OWN).await.unwrap();
         let observation = |patient: &str, code: &str| json!({
             "status": "final", "subject": {"reference": format!("Patient/{patient}")},
             "category": [{"coding": [{"system": "http://lab.example", "code": code}]}],
@@ -20,19 +20,19 @@ told! {
         let (of, to) = (kind("Observation"), kind("Patient"));
         let ids: Vec<fhir_resource::ResourceId> = ["lab", "other", "vital"].map(|id| id.parse().unwrap()).into();
         let patients = ["p".parse().unwrap(), "q".parse().unwrap()];
-        let catalog = db.catalog().await.unwrap();
-        let coded = FilterCriterion::read(&of, "category", "http://lab.example|laboratory").unwrap();
-        let searched = ScopeSearch::read(&catalog, &SearchContext::strict(&of, OWN, 0), ("category", "laboratory")).unwrap();
-        let own = Compartment::of("p".parse().unwrap(), OWN);
-        for criterion in [coded, FilterCriterion::Search(searched)] {
+        let catalog = db.current_search_parameter_catalog().await.unwrap();
+        let coded = AccessFilterCriterion::parse(&of, "category", "http://lab.example|laboratory").unwrap();
+        let searched = GranularScopeSearch::parse(&catalog, &SearchParseContext::strict(&of, OWN, 0), ("category", "laboratory")).unwrap();
+        let own = PatientCompartment::of_patient("p".parse().unwrap(), OWN);
+        for criterion in [coded, AccessFilterCriterion::Search(searched)] {
             for (compartment, expected) in [(Some(own.clone()), vec!["lab"]), (None, vec!["lab", "other"])] {
-                let within = AccessFilter::union(vec![FilterBranch { compartment, criteria: vec![criterion.clone()] }]);
+                let within = AccessFilter::union_of_branches(vec![AccessFilterBranch { compartment, criteria: vec![criterion.clone()] }]);
                 let shown = |found: Vec<StoredResource>| found.into_iter().map(|stored| stored.key.id.to_string()).collect::<Vec<_>>();
-                let among = db.among(&of, &ids, &within).await.unwrap().unwrap();
+                let among = db.read_by_ids(&of, &ids, &within).await.unwrap().unwrap();
                 assert_eq!(shown(among), expected, "{criterion:?}");
-                let by = catalog.parameter(&of, "subject").map(AsRef::as_ref);
-                let referring = ReferringResources { resource_type: &of, by, to: &to, ids: &patients };
-                let referring = db.referring(referring, &within, 10).await.unwrap().unwrap();
+                let by = catalog.find_parameter_by_code(&of, "subject").map(AsRef::as_ref);
+                let referring = RevincludeQuery { resource_type: &of, by, to: &to, ids: &patients };
+                let referring = db.read_referring_resources(referring, &within, 10).await.unwrap().unwrap();
                 assert_eq!(shown(referring), expected, "{criterion:?}");
             }
         }

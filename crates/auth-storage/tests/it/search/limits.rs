@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fhir_store::{Precondition, StoreError, WriteAccess, WriteCriteria};
+use fhir_store::{ConditionalWriteCriteria, StoreError, WriteAccess, WritePrecondition};
 
 use super::*;
 use crate::home::Home;
@@ -12,7 +12,7 @@ const PATIENTS: usize = 300;
 const SHORT: Duration = Duration::from_millis(2);
 
 /// Patients with names of some length.
-async fn crowd(db: &Db) {
+async fn crowd(db: &AuthDatabase) {
     let names = |n: usize| json!({"name": [{"family": format!("{n}{}", "abc ".repeat(200))}]});
     let writes = (0..PATIENTS).map(|n| put(&format!("Patient/p{n}"), names(n)));
     transact(db, writes.collect()).await;
@@ -29,14 +29,19 @@ fn of_caller(search: SearchRequest, within: AccessFilter) -> SearchQuery {
 }
 
 /// A write that first searches for a Patient.
-async fn create_unless_found(db: &Db) -> Write {
+async fn create_unless_found(db: &AuthDatabase) -> ResourceWrite {
     let patient = kind("Patient");
-    let request = SearchContext::strict(&patient, OWN, NOW_US);
-    let criteria = WriteCriteria::by_parameters(&db.catalog().await.unwrap(), &request, "family=abc").unwrap();
-    let precondition = Precondition { if_none_exist: Some(criteria), ..Precondition::default() };
-    Write {
+    let request = SearchParseContext::strict(&patient, OWN, NOW_US);
+    let criteria = ConditionalWriteCriteria::parse_search_criteria(
+        &db.current_search_parameter_catalog().await.unwrap(),
+        &request,
+        "family=abc",
+    )
+    .unwrap();
+    let precondition = WritePrecondition { if_none_exist: Some(criteria), ..WritePrecondition::default() };
+    ResourceWrite {
         reach: WriteAccess::default(),
-        ..Write::by_condition(patient, WriteOperation::Create(json!({})), precondition)
+        ..ResourceWrite::conditional(patient, WriteOperation::Create(json!({})), precondition)
     }
 }
 
@@ -70,15 +75,15 @@ told! {
         crowd(&home.open().await).await;
         let db = home.open_limited(SHORT).await;
         let patient = kind("Patient");
-        let request = SearchContext::strict(&patient, OWN, NOW_US);
-        let criteria = WriteCriteria::by_parameters(&db.catalog().await.unwrap(), &request, &expensive()).unwrap();
-        let precondition = Precondition { if_none_exist: Some(criteria), ..Precondition::default() };
-        let write = Write {
+        let request = SearchParseContext::strict(&patient, OWN, NOW_US);
+        let criteria = ConditionalWriteCriteria::parse_search_criteria(&db.current_search_parameter_catalog().await.unwrap(), &request, &expensive()).unwrap();
+        let precondition = WritePrecondition { if_none_exist: Some(criteria), ..WritePrecondition::default() };
+        let write = ResourceWrite {
             reach: WriteAccess::default(),
-            ..Write::by_condition(kind("Patient"), WriteOperation::Create(json!({})), precondition)
+            ..ResourceWrite::conditional(kind("Patient"), WriteOperation::Create(json!({})), precondition)
         };
         for _ in 0..3 {
-            let ended = db.transact(vec![write.clone()], NOW_US).await;
+            let ended = db.transact_writes(vec![write.clone()], NOW_US).await;
             assert!(matches!(ended, Err(StoreError::TooCostly(_))), "{ended:?}");
             transact(&db, vec![put("Patient/p1", json!({"active": true}))]).await;
         }
@@ -113,7 +118,7 @@ told! {
         for _ in 0..8 {
             let (searched, written) = tokio::join!(
                 tokio::time::timeout(Duration::from_millis(20), db.search(&query)),
-                tokio::time::timeout(Duration::from_millis(20), db.transact(vec![write.clone()], NOW_US)),
+                tokio::time::timeout(Duration::from_millis(20), db.transact_writes(vec![write.clone()], NOW_US)),
             );
             assert!(searched.is_err() && written.is_err());
         }
@@ -134,7 +139,7 @@ told! {
         // A transaction has several statements, each of which is late.
         for late in 1..8 {
             let patience = Duration::from_millis(150 + late * 300);
-            assert!(tokio::time::timeout(patience, db.transact(vec![write.clone()], NOW_US)).await.is_err());
+            assert!(tokio::time::timeout(patience, db.transact_writes(vec![write.clone()], NOW_US)).await.is_err());
         }
         nothing_waits_for_a_lock(&home).await;
         drop(held);
@@ -183,13 +188,13 @@ told! {
         });
         let writes = (0..400).map(|n| put(&format!("Condition/c{n}"), condition(n)));
         transact(&db, writes.collect()).await;
-        let compartment = Some(Compartment::of("p7".parse().unwrap(), OWN));
-        let region = || FilterBranch { compartment: compartment.clone(), criteria: Vec::new() };
-        for within in [AccessFilter::union(vec![region()]), AccessFilter::union(vec![region(), region()])] {
+        let compartment = Some(PatientCompartment::of_patient("p7".parse().unwrap(), OWN));
+        let region = || AccessFilterBranch { compartment: compartment.clone(), criteria: Vec::new() };
+        for within in [AccessFilter::union_of_branches(vec![region()]), AccessFilter::union_of_branches(vec![region(), region()])] {
             for query in ["code:text=word,other", "code=c7,c107,c8", "subject=Patient/p7,Patient/p8&code:text=word"] {
                 let text = query.contains(":text");
                 let query = of_caller(read(&db, "Condition", query).await, within.clone());
-                let plan = db.explain_search(&query).await.unwrap();
+                let plan = db.explain_search_plan(&query).await.unwrap();
                 let found = found(&db, &query).await;
                 assert!(ids(&found).iter().all(|id| ["c7", "c107", "c207", "c307"].contains(id)), "{found:?}");
                 assert!(ids(&found).len() > 1);

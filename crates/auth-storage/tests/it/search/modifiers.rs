@@ -1,6 +1,6 @@
 //! Every search parameter of R4 with every modifier: each is answered, or refused by name.
 
-use fhir_search::{ParameterType, SearchError, SearchParameter, SearchParameterCatalog};
+use fhir_search::{CompiledSearchParameter, SearchError, SearchParameterCatalog, SearchParameterType};
 
 use super::*;
 
@@ -41,36 +41,40 @@ fn strew(first_numbers: &[i64]) -> String {
     .concat()
 }
 
-fn value(parameter: &SearchParameter, modifier: &str) -> &'static str {
+fn value(parameter: &CompiledSearchParameter, modifier: &str) -> &'static str {
     match (modifier, parameter.parameter_type) {
         (":missing", _) => "false",
         (":of-type", _) => "s|t|v",
         (":in" | ":not-in", _) => "http://v",
         (":identifier", _) => "s|v",
-        (_, ParameterType::Date) => "ge2020-01-01",
-        (_, ParameterType::Number) => "gt1",
-        (_, ParameterType::Quantity) => "gt1||mg",
-        (_, ParameterType::Uri) => "http://a/b",
-        (_, ParameterType::Reference) => "Patient/p",
-        (_, ParameterType::Composite) => "",
-        (_, ParameterType::Token | ParameterType::String) => "a",
+        (_, SearchParameterType::Date) => "ge2020-01-01",
+        (_, SearchParameterType::Number) => "gt1",
+        (_, SearchParameterType::Quantity) => "gt1||mg",
+        (_, SearchParameterType::Uri) => "http://a/b",
+        (_, SearchParameterType::Reference) => "Patient/p",
+        (_, SearchParameterType::Composite) => "",
+        (_, SearchParameterType::Token | SearchParameterType::String) => "a",
     }
 }
 
 /// A value for each part of a composite.
-fn composite(parameter: &SearchParameter) -> String {
+fn composite(parameter: &CompiledSearchParameter) -> String {
     let parts = parameter.components.iter().map(|part| match part.parameter_type {
-        ParameterType::Date => "2020",
-        ParameterType::Number | ParameterType::Quantity => "1",
-        ParameterType::Reference => "Patient/p",
-        ParameterType::Uri => "http://a",
-        ParameterType::Token | ParameterType::String | ParameterType::Composite => "a",
+        SearchParameterType::Date => "2020",
+        SearchParameterType::Number | SearchParameterType::Quantity => "1",
+        SearchParameterType::Reference => "Patient/p",
+        SearchParameterType::Uri => "http://a",
+        SearchParameterType::Token | SearchParameterType::String | SearchParameterType::Composite => "a",
     });
     parts.collect::<Vec<_>>().join("$")
 }
 
 /// The searches by one parameter that are understood; others have to be refused as what they are.
-fn understood(catalog: &SearchParameterCatalog, of: &ResourceType, parameter: &SearchParameter) -> Vec<SearchRequest> {
+fn understood(
+    catalog: &SearchParameterCatalog,
+    of: &ResourceType,
+    parameter: &CompiledSearchParameter,
+) -> Vec<SearchRequest> {
     let mut searches = Vec::new();
     for modifier in MODIFIERS {
         let name = format!("{}{modifier}", parameter.code);
@@ -79,10 +83,11 @@ fn understood(catalog: &SearchParameterCatalog, of: &ResourceType, parameter: &S
             value => value.to_owned(),
         };
         for value in if modifier == ":missing" { vec![value, "true".to_owned()] } else { vec![value] } {
-            match parse(catalog, &SearchContext::strict(of, OWN, NOW_US), [(name.as_str(), value.as_str())]) {
+            match parse_search(catalog, &SearchParseContext::strict(of, OWN, NOW_US), [(name.as_str(), value.as_str())])
+            {
                 Ok((mut search, _)) => {
                     let codes = [("http://v".to_owned(), vec![(None, "a".to_owned())])];
-                    search.expand(&codes.into()).unwrap();
+                    search.expand_value_sets(&codes.into()).unwrap();
                     searches.push(search);
                 }
                 Err(SearchError::Modifier { .. } | SearchError::Value { .. } | SearchError::NotAReference(_)) => {
@@ -101,7 +106,7 @@ fn joined(searches: &[SearchRequest]) -> SearchRequest {
     SearchRequest { clauses, ..searches[0].clone() }
 }
 
-async fn try_all(db: &Db, searches: Vec<SearchRequest>) {
+async fn try_all(db: &AuthDatabase, searches: Vec<SearchRequest>) {
     for some in searches.chunks(AT_ONCE) {
         if db.search(&asking(joined(some))).await.is_ok_and(|found| found.is_ok()) {
             continue;
@@ -117,8 +122,8 @@ async fn try_all(db: &Db, searches: Vec<SearchRequest>) {
 told! {
     async fn every_parameter_of_r4_with_every_modifier_is_answered(home) {
         let db = home.open().await;
-        let catalog = db.catalog().await.unwrap();
-        let kinds: Vec<ResourceType> = catalog.kinds().filter_map(|name| name.parse().ok()).collect();
+        let catalog = db.current_search_parameter_catalog().await.unwrap();
+        let kinds: Vec<ResourceType> = catalog.types_with_parameters().filter_map(|name| name.parse().ok()).collect();
         let resources = kinds.iter().map(|of| put(&format!("{of}/x"), json!({})));
         transact(&db, resources.collect()).await;
         let types = "SELECT kind || ' ' || CAST(number AS TEXT) FROM search_type WHERE state = 'ready'";
@@ -129,13 +134,13 @@ told! {
         // A parameter of many types is tried with the first of them.
         let mut parameters = BTreeMap::new();
         for of in &kinds {
-            for parameter in catalog.parameters(of) {
+            for parameter in catalog.parameters_of_type(of) {
                 parameters.entry(parameter.number).or_insert_with(|| (of.clone(), parameter.clone()));
             }
         }
         assert!(parameters.len() > 1_300);
         let numbers = parameters.iter().map(|(number, (of, _))| (types[of.as_str()] << 20) + 8 * number);
-        db.run_sql(&strew(&numbers.collect::<Vec<_>>())).await.unwrap().unwrap();
+        db.run_user_sql(&strew(&numbers.collect::<Vec<_>>())).await.unwrap().unwrap();
         for of in &kinds {
             let own = parameters.values().filter(|(first, _)| first == of);
             let searches = own.flat_map(|(of, parameter)| understood(&catalog, of, parameter));

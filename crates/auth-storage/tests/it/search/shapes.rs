@@ -49,7 +49,7 @@ const SHAPES: [(&str, &str); 40] = [
 ];
 
 /// All pages of a search, and the total of the first one.
-async fn pages(db: &Db, of: &str, text: &str, count: u32) -> (Vec<String>, Option<u64>) {
+async fn pages(db: &AuthDatabase, of: &str, text: &str, count: u32) -> (Vec<String>, Option<u64>) {
     let mut all = Vec::new();
     let (mut cursor, mut total) = (None, None);
     loop {
@@ -78,7 +78,7 @@ fn repeated(seeded: &mut Seeded) -> Value {
 told! {
     async fn every_way_to_search_finds_what_the_model_finds_page_by_page(home) {
         let db = home.open().await;
-        db.set_fhir_base(OWN).await.unwrap();
+        db.set_fhir_base_url(OWN).await.unwrap();
         let mut seeded = Seeded(31);
         fill(&db, &mut seeded).await;
         let writes = (0..6).map(|at| put(&format!("Observation/r{at}"), repeated(&mut seeded)));
@@ -90,7 +90,7 @@ told! {
             some += usize::from(expected.len() > 7);
             let mut orders = Vec::new();
             for few in FEW {
-                db.set_few(few);
+                db.set_small_result_threshold(few);
                 for count in [3, 7, 1000] {
                     let (found, total) = pages(&db, of, text, count).await;
                     let each: BTreeSet<String> = found.iter().cloned().collect();
@@ -111,8 +111,8 @@ told! {
 
     async fn any_search_finds_what_the_model_finds_where_nothing_is_few(home) {
         let db = home.open().await;
-        db.set_fhir_base(OWN).await.unwrap();
-        db.set_few(0);
+        db.set_fhir_base_url(OWN).await.unwrap();
+        db.set_small_result_threshold(0);
         let mut seeded = Seeded(32);
         fill(&db, &mut seeded).await;
         let world = World::of(&db).await;
@@ -135,10 +135,10 @@ told! {
         let writes = (0..12).map(|at| put(&format!("Patient/p{at:02}"), json!({"active": true, "birthDate": "1980-01-01"})));
         transact(&db, writes.collect()).await;
         for few in FEW {
-            db.set_few(few);
+            db.set_small_result_threshold(few);
             for text in ["", "active=true", "birthdate=ge1970", "_sort=-birthdate", "active=true&birthdate=ge1970&_sort=birthdate"] {
                 for (most, total) in [(11, None), (12, Some(12))] {
-                    let counting = MatchCounting::UpTo(most);
+                    let counting = MatchCountMode::UpTo(most);
                     let query = SearchQuery { count: 5, counting, ..asking(read(&db, "Patient", text).await) };
                     assert_eq!(found(&db, &query).await.total, total, "few {few}: {text} up to {most}");
                 }
