@@ -1,11 +1,11 @@
 //! What the path of a resource endpoint names.
 
 use axum::extract::{FromRequestParts, RawPathParams};
-use fhir_resource::compartment::{CompartmentMembership, membership};
+use fhir_resource::patient_compartment::{CompartmentMembership, patient_compartment_membership};
 use fhir_resource::{ResourceId, ResourceKey, ResourceType};
-use fhir_service::access::OperationAddress;
+use fhir_service::access::OperationRequestLine;
+use fhir_service::brand_type_names;
 use fhir_service::error::ServiceError;
-use fhir_service::type_alias;
 use http::request::Parts;
 use http::{Method, Uri};
 
@@ -37,9 +37,9 @@ impl<'a> CalledAddress<'a> {
     }
 
     /// Returns the address as the FHIR service takes it.
-    pub(crate) fn as_operation(&self) -> OperationAddress<'_> {
+    pub(crate) fn as_operation(&self) -> OperationRequestLine<'_> {
         let path_and_query = self.uri.path_and_query().map_or("", |path| path.as_str());
-        OperationAddress { method: &self.method, path: self.uri.path(), path_and_query }
+        OperationRequestLine { method: &self.method, path: self.uri.path(), path_and_query }
     }
 }
 
@@ -56,7 +56,8 @@ impl FromRequestParts<App> for CompartmentPath {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let segments = segments(parts, app).await?;
         let kind = kind(app, segment(&segments, "kind")?)?;
-        if segment(&segments, "type")? != "Patient" || !matches!(membership(&kind), CompartmentMembership::Reference(_))
+        if segment(&segments, "type")? != "Patient"
+            || !matches!(patient_compartment_membership(&kind), CompartmentMembership::Reference(_))
         {
             return Err(ApiError::UnknownRoute);
         }
@@ -105,7 +106,9 @@ impl FromRequestParts<App> for ResourcePath {
 
 /// Returns the type a path names. A word that cannot be a type is an unknown route.
 fn kind(app: &App, name: &str) -> Result<ResourceType, ApiError> {
-    type_alias::type_name(&app.fhir.settings().platform_name, name).parse().map_err(|_| ApiError::UnknownRoute)
+    brand_type_names::stored_type_name(&app.fhir.settings().platform_name, name)
+        .parse()
+        .map_err(|_| ApiError::UnknownRoute)
 }
 
 /// Returns the id a path names.

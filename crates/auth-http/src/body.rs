@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::{Body, HttpBody as _};
 use bytes::{Bytes, BytesMut};
 use fhir_service::error::ServiceError;
-use fhir_store::body;
+use fhir_store::body_validation;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
@@ -125,11 +125,11 @@ pub(crate) fn json(body: &Bytes) -> Result<Value, ApiError> {
 
 fn check(value: &Value) -> Result<(), ApiError> {
     match value {
-        Value::Number(number) if body::is_number_storable(number) => Ok(()),
+        Value::Number(number) if body_validation::is_number_storable(number) => Ok(()),
         Value::Number(_) => Err(ServiceError::Number.into()),
         Value::Array(elements) => elements.iter().try_for_each(check),
         Value::Object(members) => members.iter().try_for_each(|(name, inner)| {
-            if body::is_name_storable(name) { check(inner) } else { Err(ApiError::ReservedName) }
+            if body_validation::is_element_name_storable(name) { check(inner) } else { Err(ApiError::ReservedName) }
         }),
         Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
     }

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use oauth_core::document::StaticDocument;
+use oauth_core::static_document::StaticDocument;
 
 /// How long a cache may serve a public document without asking again: five minutes. A new signing
 /// key is published longer than that before it signs.

@@ -20,15 +20,15 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use fhir_service::error::{ServiceError, UnreadableResource};
-use fhir_store::{bundle, outcome};
+use fhir_service::error::{ServiceError, UnreadableResourceError};
+use fhir_store::{bundle, operation_outcome};
 use http::StatusCode;
 use oauth_core::access::AccessError;
-use oauth_core::authorize::PageError;
-use oauth_core::caller::CallerError;
+use oauth_core::authorization_endpoint::AuthorizationPageError;
 use oauth_core::introspection::IntrospectionError;
+use oauth_core::resource_caller::CallerAuthenticationError;
 use oauth_core::sign_in::SignInError;
-use oauth_core::token::TokenError;
+use oauth_core::token_endpoint::TokenError;
 use serde_json::Value;
 
 pub(crate) use oauth::{CredentialsLocation, label};
@@ -74,7 +74,7 @@ pub(crate) enum ApiError {
     #[error("If-None-Exist belongs to a POST; any other write takes If-Match")]
     ConditionOnPut,
     #[error("{0}")]
-    Unidentified(#[from] CallerError),
+    Unidentified(#[from] CallerAuthenticationError),
     #[error("{cause}")]
     Token {
         #[source]
@@ -94,7 +94,7 @@ pub(crate) enum ApiError {
     #[error("a handler panicked: {0}")]
     Panicked(String),
     #[error("{0}")]
-    Authorize(PageError),
+    Authorize(AuthorizationPageError),
     #[error("{0}")]
     SignIn(SignInError),
     #[error("{0}")]
@@ -113,8 +113,8 @@ impl From<AccessError> for ApiError {
     }
 }
 
-impl From<UnreadableResource> for ApiError {
-    fn from(cause: UnreadableResource) -> Self {
+impl From<UnreadableResourceError> for ApiError {
+    fn from(cause: UnreadableResourceError) -> Self {
         ServiceError::from(cause).into()
     }
 }
@@ -136,7 +136,7 @@ pub(crate) fn failed_entry(cause: ServiceError) -> Value {
     let fault = ApiError::from(cause);
     fault.report();
     let verdict = fault.verdict();
-    bundle::failed_entry(verdict.status.as_u16(), verdict.outcome_body())
+    bundle::failed_batch_entry(verdict.status.as_u16(), verdict.outcome_body())
 }
 
 impl ApiError {
@@ -145,20 +145,20 @@ impl ApiError {
         let row = |status, kind| ErrorResponse::new(status, kind, self.to_string());
         match self {
             Self::Service(cause) => service::refused(cause),
-            Self::UnknownRoute => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
-            Self::MethodNotAllowed => row(StatusCode::METHOD_NOT_ALLOWED, outcome::NOT_SUPPORTED),
+            Self::UnknownRoute => row(StatusCode::NOT_FOUND, operation_outcome::NOT_FOUND),
+            Self::MethodNotAllowed => row(StatusCode::METHOD_NOT_ALLOWED, operation_outcome::METHOD_NOT_SUPPORTED),
             Self::TooLarge { .. } | Self::TooManyValues { .. } => {
-                row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_LARGE)
+                row(StatusCode::PAYLOAD_TOO_LARGE, operation_outcome::BODY_TOO_LARGE)
             }
-            Self::BodyLate => row(StatusCode::REQUEST_TIMEOUT, outcome::BAD_REQUEST),
-            Self::Crowded => row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).retry_after(5),
+            Self::BodyLate => row(StatusCode::REQUEST_TIMEOUT, operation_outcome::BAD_REQUEST),
+            Self::Crowded => row(StatusCode::SERVICE_UNAVAILABLE, operation_outcome::UNAVAILABLE).retry_after(5),
             // A format that is not spoken here: 406 where it was asked for, 415 where it was sent.
-            Self::NotAcceptable => row(StatusCode::NOT_ACCEPTABLE, outcome::NOT_SUPPORTED),
-            Self::MediaType => row(StatusCode::UNSUPPORTED_MEDIA_TYPE, outcome::NOT_SUPPORTED),
+            Self::NotAcceptable => row(StatusCode::NOT_ACCEPTABLE, operation_outcome::METHOD_NOT_SUPPORTED),
+            Self::MediaType => row(StatusCode::UNSUPPORTED_MEDIA_TYPE, operation_outcome::METHOD_NOT_SUPPORTED),
             Self::BodyBroken | Self::NotAForm | Self::Json(_) | Self::ReservedName => {
-                row(StatusCode::BAD_REQUEST, outcome::STRUCTURE)
+                row(StatusCode::BAD_REQUEST, operation_outcome::MALFORMED_BODY)
             }
-            Self::Header(_) | Self::ConditionOnPut => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
+            Self::Header(_) | Self::ConditionOnPut => row(StatusCode::BAD_REQUEST, operation_outcome::BAD_REQUEST),
             Self::Unidentified(cause) => resources::unidentified(cause),
             Self::Token { cause, credentials } => oauth::refused(cause, *credentials),
             Self::Introspection { cause, credentials } => oauth::not_introspected(cause, *credentials),
@@ -204,13 +204,13 @@ impl ApiError {
 }
 
 /// 503, until the server has done what it does before it serves.
-fn not_ready(row: impl Fn(StatusCode, outcome::IssueKind) -> ErrorResponse) -> ErrorResponse {
-    row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).oauth("temporarily_unavailable")
+fn not_ready(row: impl Fn(StatusCode, operation_outcome::IssueKind) -> ErrorResponse) -> ErrorResponse {
+    row(StatusCode::SERVICE_UNAVAILABLE, operation_outcome::UNAVAILABLE).oauth("temporarily_unavailable")
 }
 
 /// 429. The code is the one token endpoints in the field send; RFC 6749 has none.
 fn throttled(text: String, retry_after_s: u64) -> ErrorResponse {
-    ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED, text)
+    ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, operation_outcome::THROTTLED, text)
         .oauth("temporarily_unavailable")
         .retry_after(retry_after_s)
 }
@@ -218,7 +218,7 @@ fn throttled(text: String, retry_after_s: u64) -> ErrorResponse {
 /// 500, with nothing in it that the log has.
 fn internal() -> ErrorResponse {
     let text = "The server failed; its log has the reason under the x-request-id of this answer";
-    ErrorResponse::new(StatusCode::INTERNAL_SERVER_ERROR, outcome::INTERNAL, text).oauth("server_error")
+    ErrorResponse::new(StatusCode::INTERNAL_SERVER_ERROR, operation_outcome::INTERNAL_ERROR, text).oauth("server_error")
 }
 
 /// An error and its sources, outermost first.

@@ -6,7 +6,7 @@ use axum::extract::{ConnectInfo, FromRequest, Request};
 use http::header::AUTHORIZATION;
 use http::{Extensions, HeaderMap, HeaderValue};
 use oauth_core::limits::FORM_MAX_BYTES;
-use oauth_core::token::{TokenError, TokenRequest};
+use oauth_core::token_endpoint::{TokenError, TokenRequest};
 
 use crate::error::{ApiError, CredentialsLocation};
 use crate::state::App;
@@ -16,7 +16,7 @@ use crate::{body, media, rate_limit_key};
 /// business.
 #[derive(Debug)]
 pub(crate) struct OAuthForm {
-    parameters: oauth_core::form::FormFields,
+    parameters: oauth_core::form_fields::FormFields,
     authorization: Option<String>,
     /// From where; `None` where the listener names no peer.
     address: Option<String>,
@@ -55,7 +55,7 @@ impl FromRequest<App> for OAuthForm {
         let claimed = named_in_header.or_else(|| rate_limit_key::claimed_in_form(&pairs));
         app.limiter.check(&parts.extensions, claimed.as_deref())?;
 
-        let parameters = oauth_core::form::FormFields::new(pairs).map_err(|repeated| ApiError::Token {
+        let parameters = oauth_core::form_fields::FormFields::new(pairs).map_err(|repeated| ApiError::Token {
             cause: TokenError::Repeated(repeated),
             credentials: CredentialsLocation::Form,
         })?;

@@ -16,11 +16,11 @@
 //! shared step, from authentication to the body limit, would exist twice.
 //!
 //! ```
-//! use auth_http::{Components, router};
+//! use auth_http::{RouterComponents, authorization_router};
 //!
 //! /// The server as a service, from what the binary put together.
-//! fn service(parts: Components) -> axum::Router {
-//!     router(parts)
+//! fn service(parts: RouterComponents) -> axum::Router {
+//!     authorization_router(parts)
 //! }
 //! ```
 
@@ -51,11 +51,13 @@ mod body;
 mod media;
 mod middleware;
 
-pub use fhir_service::service::{Clock, FhirSettings};
-pub use page_frame::{AccentColors, Color, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageThemeError, PageTitle};
-pub use router::router;
-pub use start::{InitBundleFailure, InitBundleReport, execute_bundle, starting};
-pub use state::{Components, HttpSettings};
+pub use fhir_service::service_state::{Clock, FhirSettings};
+pub use page_frame::{
+    AccentColors, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageThemeError, PageTitle, SrgbColor,
+};
+pub use router::authorization_router;
+pub use start::{ExecuteInitBundleError, InitBundleReport, execute_init_bundle, startup_router};
+pub use state::{HttpSettings, RouterComponents};
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

@@ -12,15 +12,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use attempt_limits::network::subscriber;
+use attempt_limits::address_networks::subscriber_network;
 use axum::extract::ConnectInfo;
-use fhir_service::service::Clock;
+use fhir_service::service_state::Clock;
 use governor::clock::Clock as _;
 use governor::middleware::NoOpMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 use http::Extensions;
-use server_kit::rate_clock::{RateClock, RateInstant};
+use server_kit::rate_limit_clock::{RateLimitClock, UnixNanosInstant};
 
 use crate::error::ApiError;
 
@@ -37,7 +37,7 @@ pub(crate) struct RequestRateLimiter {
     inner: Option<Inner>,
 }
 
-type Counters<K> = RateLimiter<K, DashMapStateStore<K>, RateClock, NoOpMiddleware<RateInstant>>;
+type Counters<K> = RateLimiter<K, DashMapStateStore<K>, RateLimitClock, NoOpMiddleware<UnixNanosInstant>>;
 
 struct Inner {
     callers: Counters<Caller>,
@@ -72,7 +72,7 @@ impl RequestRateLimiter {
     /// Counts one request of the caller at the other end that claims to be `claimed`.
     pub(crate) fn check(&self, of: &Extensions, claimed: Option<&str>) -> Result<(), ApiError> {
         let peer = of.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-        self.inner.as_ref().map_or(Ok(()), |inner| inner.check(peer.map(subscriber), claimed))
+        self.inner.as_ref().map_or(Ok(()), |inner| inner.check(peer.map(subscriber_network), claimed))
     }
 }
 
@@ -139,8 +139,8 @@ const fn throttled(retry_after_s: u64) -> ApiError {
 }
 
 /// Returns the server's clock as the limiter reads it.
-fn rate_clock(clock: Arc<dyn Clock>) -> RateClock {
-    RateClock::new(move || clock.now_us())
+fn rate_clock(clock: Arc<dyn Clock>) -> RateLimitClock {
+    RateLimitClock::new(move || clock.now_us())
 }
 
 /// Rounded up: a caller that waits that long is let in.

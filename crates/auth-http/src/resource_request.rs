@@ -5,18 +5,18 @@ use std::net::SocketAddr;
 use axum::extract::{ConnectInfo, FromRequest, Request};
 use bytes::Bytes;
 use fhir_resource::ResourceType;
-use fhir_service::criteria;
+use fhir_service::brand_type_names;
 use fhir_service::error::ServiceError;
-use fhir_service::preferences::Preferences;
+use fhir_service::prefer_header::RequestPreferences;
 use fhir_service::request_context::{RequestContext, RequestHeaders};
 use fhir_service::request_query::RequestQuery;
 use fhir_service::resource_format::ResourceFormat;
-use fhir_service::type_alias;
-use fhir_store::{IfMatch, PatchDocument, Precondition, patch};
+use fhir_service::write_criteria;
+use fhir_store::{IfMatch, PatchDocument, WritePrecondition, patch};
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName};
 use oauth_core::access::{self, AccessError};
-use oauth_core::caller::CallerIdentity;
+use oauth_core::resource_caller::CallerIdentity;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -58,9 +58,9 @@ impl FromRequest<App> for ResourceRequest {
         let authorization = form::authorization(&parts.headers)?;
         let address = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
         let from = form::address(&parts.extensions);
-        let caller = app.oauth.callers.identify_from(&app.env(), authorization, from.as_deref()).await?;
+        let caller = app.oauth.callers.authenticate_from_address(&app.env(), authorization, from.as_deref()).await?;
         let anonymous = matches!(caller.identity, CallerIdentity::Anonymous);
-        if anonymous && !access::admits_anonymous(&app.oauth.directory, &caller).await? {
+        if anonymous && !access::may_admit_anonymous(&app.oauth.directory, &caller).await? {
             return Err(AccessError::Unauthenticated.into());
         }
         let limit_bytes = app.max_body_bytes;
@@ -73,9 +73,9 @@ impl FromRequest<App> for ResourceRequest {
             (media::json_kind(&parts.headers)?, Some(body::json(&bytes)?))
         };
         if let Some(body) = &mut body {
-            type_alias::rename(&app.fhir.settings().platform_name, body);
+            brand_type_names::rename_brand_types(&app.fhir.settings().platform_name, body);
         }
-        let format = ResourceFormat::of(parts.uri.path());
+        let format = ResourceFormat::of_path(parts.uri.path());
         let parameters: Vec<_> =
             form_urlencoded::parse(query.as_deref().unwrap_or_default().as_bytes()).into_owned().collect();
         accept::check(format, &parameters)?;
@@ -99,8 +99,8 @@ fn texts(headers: &HeaderMap) -> RequestHeaders {
     RequestHeaders::without_credentials(texts)
 }
 
-fn preferences(headers: &HeaderMap) -> Preferences {
-    Preferences::read(headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok()))
+fn preferences(headers: &HeaderMap) -> RequestPreferences {
+    RequestPreferences::parse_prefer_headers(headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok()))
 }
 
 /// Returns the query of the address, with the parameters of a form behind it.
@@ -131,7 +131,7 @@ impl ResourceRequest {
     pub(crate) fn read_patch(&self, body: Value) -> Result<PatchDocument, ApiError> {
         match (self.kind, &body) {
             (JsonMediaType::JsonPatch, _) | (JsonMediaType::Plain, Value::Array(_)) => {
-                Ok(patch::read_json_patch(body).map_err(ServiceError::NotAPatch)?)
+                Ok(patch::parse_json_patch(body).map_err(ServiceError::NotAPatch)?)
             }
             (JsonMediaType::MergePatch | JsonMediaType::Plain, _) => Ok(PatchDocument::Merge(body)),
         }
@@ -151,31 +151,36 @@ impl ResourceRequest {
 
     /// Returns the condition of a write to one resource: `If-Match` and `If-None-Match`. Not specified; `If-None-Exist`
     /// is refused, because it may find a resource that the address does not name.
-    pub(crate) fn guard(&self) -> Result<Precondition, ApiError> {
+    pub(crate) fn guard(&self) -> Result<WritePrecondition, ApiError> {
         if self.headers.contains_key(IF_NONE_EXIST) {
             return Err(ApiError::ConditionOnPut);
         }
-        Ok(Precondition { if_match: self.if_match()?, if_none_match: self.if_none_match()?, if_none_exist: None })
+        Ok(WritePrecondition { if_match: self.if_match()?, if_none_match: self.if_none_match()?, if_none_exist: None })
     }
 
     /// Returns the conditions of a create: `If-Match`, `If-None-Match` and `If-None-Exist`.
-    pub(crate) async fn create_condition(&self, app: &App, kind: &ResourceType) -> Result<Precondition, ApiError> {
+    pub(crate) async fn create_condition(&self, app: &App, kind: &ResourceType) -> Result<WritePrecondition, ApiError> {
         let if_none_exist = match self.if_none_exist()? {
-            Some(text) => Some(criteria::read(&app.fhir, self.context.format, kind, text).await?),
+            Some(text) => Some(write_criteria::parse_write_criteria(&app.fhir, self.context.format, kind, text).await?),
             None => None,
         };
-        Ok(Precondition { if_match: self.if_match()?, if_none_match: self.if_none_match()?, if_none_exist })
+        Ok(WritePrecondition { if_match: self.if_match()?, if_none_match: self.if_none_match()?, if_none_exist })
     }
 
     /// Returns the conditions of a write whose target the query finds. A second condition in a header is refused:
     /// policies judge the one that decides.
-    pub(crate) async fn address_condition(&self, app: &App, kind: &ResourceType) -> Result<Precondition, ApiError> {
+    pub(crate) async fn address_condition(
+        &self,
+        app: &App,
+        kind: &ResourceType,
+    ) -> Result<WritePrecondition, ApiError> {
         if self.if_none_exist()?.is_some() {
             return Err(ApiError::ConditionOnPut);
         }
-        let text = self.context.query.text().unwrap_or_default();
-        let if_none_exist = Some(criteria::read(&app.fhir, self.context.format, kind, text).await?);
-        Ok(Precondition { if_match: self.if_match()?, if_none_match: self.if_none_match()?, if_none_exist })
+        let text = self.context.query.query_string().unwrap_or_default();
+        let if_none_exist =
+            Some(write_criteria::parse_write_criteria(&app.fhir, self.context.format, kind, text).await?);
+        Ok(WritePrecondition { if_match: self.if_match()?, if_none_match: self.if_none_match()?, if_none_exist })
     }
 
     fn if_none_exist(&self) -> Result<Option<&str>, ApiError> {

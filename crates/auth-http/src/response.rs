@@ -2,11 +2,11 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use fhir_resource::{StoredResource, StoredText};
+use fhir_resource::{StoredResource, StoredResourceText};
 use fhir_service::error::ServiceError;
-use fhir_service::representation::{self, HEAD_BYTES, WrittenRepresentation};
+use fhir_service::representation::{self, DOCUMENT_OVERHEAD_BYTES, WriteResponseContent};
 use fhir_service::resource_format::ResourceFormat;
-use fhir_service::summary::SummaryView;
+use fhir_service::summary_view::SummaryView;
 use fhir_store::WriteOutcome;
 use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION, PRAGMA, WARNING,
@@ -14,7 +14,7 @@ use http::header::{
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use oauth_core::registration::PolicyIssue;
+use oauth_core::security_resource_rules::ResourceIssue;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -63,8 +63,8 @@ pub(crate) fn empty(status: StatusCode) -> Response {
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, conditional read; RFC 9110, section 13.2.2: the date counts only where there is no tag.
-pub(crate) fn found(app: &App, call: &ResourceRequest, found: &StoredText) -> Result<Response, ApiError> {
-    let view = SummaryView::of_read(&call.context)?;
+pub(crate) fn found(app: &App, call: &ResourceRequest, found: &StoredResourceText) -> Result<Response, ApiError> {
+    let view = SummaryView::for_resource_read(&call.context)?;
     let mut described = HeaderMap::new();
     describe_version(&mut described, (&found.etag(), found.updated_us));
     let mut response = if is_held(&call.headers, found) {
@@ -73,15 +73,15 @@ pub(crate) fn found(app: &App, call: &ResourceRequest, found: &StoredText) -> Re
         response
     } else {
         let format = call.context.format;
-        let mut shown = Vec::with_capacity(found.body.len() + HEAD_BYTES);
-        representation::render_into(&app.fhir, (format, &view), found, &mut shown)?;
+        let mut shown = Vec::with_capacity(found.body.len() + DOCUMENT_OVERHEAD_BYTES);
+        representation::render_resource_into(&app.fhir, (format, &view), found, &mut shown)?;
         json_text(StatusCode::OK, format, shown)
     };
     response.headers_mut().extend(described);
     Ok(response)
 }
 
-fn is_held(sent: &HeaderMap, found: &StoredText) -> bool {
+fn is_held(sent: &HeaderMap, found: &StoredResourceText) -> bool {
     if sent.contains_key(IF_NONE_MATCH) {
         let etag = found.etag();
         return sent.get_all(IF_NONE_MATCH).iter().any(|tags| document::lists(tags.as_bytes(), &etag));
@@ -98,7 +98,8 @@ fn is_held(sent: &HeaderMap, found: &StoredText) -> bool {
 /// FHIR R4, `RESTful` API, create, update and delete; the platform answers a deletion with what was
 /// deleted.
 pub(crate) async fn written(app: &App, call: &ResourceRequest, written: &WriteOutcome) -> Response {
-    let WrittenRepresentation { shown, remarks } = representation::of_write(&app.fhir, &call.context, written).await;
+    let WriteResponseContent { shown, remarks } =
+        representation::write_response_content(&app.fhir, &call.context, written).await;
     let mut response = of_write(app, call, written, shown);
     append_remarks(response.headers_mut(), &remarks);
     response
@@ -119,7 +120,7 @@ fn of_write(app: &App, call: &ResourceRequest, written: &WriteOutcome, shown: Op
 fn created(app: &App, format: ResourceFormat, stored: &StoredResource, shown: Option<Value>) -> Response {
     let mut response = version(format, stored, shown);
     *response.status_mut() = StatusCode::CREATED;
-    let location = format!("{}/{}", app.fhir.settings().base(format), stored.location());
+    let location = format!("{}/{}", app.fhir.settings().format_base_url(format), stored.version_location());
     if let Ok(location) = HeaderValue::try_from(location) {
         response.headers_mut().insert(LOCATION, location);
     }
@@ -148,8 +149,8 @@ fn describe_version(headers: &mut HeaderMap, (etag, updated_us): (&str, i64)) {
 ///
 /// # Source
 /// RFC 7234, section 5.5 (`Warning`, code 199, and the text in quotes).
-pub(crate) fn append_remarks(headers: &mut HeaderMap, remarks: &[PolicyIssue]) {
-    for PolicyIssue { expression, diagnostics, .. } in remarks {
+pub(crate) fn append_remarks(headers: &mut HeaderMap, remarks: &[ResourceIssue]) {
+    for ResourceIssue { expression, diagnostics, .. } in remarks {
         let text = format!("{expression} {diagnostics}");
         let text: String =
             text.chars().filter(|c| c.is_ascii() && !c.is_ascii_control()).take(REMARK_MAX_CHARS).collect();
@@ -169,7 +170,7 @@ fn http_date(unix_us: i64) -> Option<HeaderValue> {
 
 #[cfg(test)]
 mod tests {
-    use oauth_core::registration::PolicyIssueCode;
+    use oauth_core::security_resource_rules::ResourceIssueCode;
 
     use super::*;
 
@@ -182,7 +183,7 @@ mod tests {
     #[test]
     fn a_remark_never_leaves_its_quotes() {
         let mut headers = HeaderMap::new();
-        let remark = PolicyIssue::new(PolicyIssueCode::Value, "Client.name", "a \"b\" \\ c\r\nX: y \u{e9}");
+        let remark = ResourceIssue::new(ResourceIssueCode::Value, "Client.name", "a \"b\" \\ c\r\nX: y \u{e9}");
         append_remarks(&mut headers, &[remark]);
         assert_eq!(headers[WARNING], r#"199 - "Client.name a \"b\" \\ cX: y ""#);
     }

@@ -16,14 +16,14 @@ use crate::endpoint::{
 use crate::error::ApiError;
 use crate::middleware::{self, accept, cors, observe, panic, rate, stall};
 use crate::page;
-use crate::state::{App, AppState, Components};
+use crate::state::{App, AppState, RouterComponents};
 
-/// Returns the authorization server as a service.
+/// Returns the router of the authorization server: every route with its middleware.
 ///
 /// Insert `ConnectInfo<SocketAddr>` into each request's extensions (axum's
 /// `into_make_service_with_connect_info` does), so that the rate limit can tell callers apart by
 /// their address.
-pub fn router(parts: Components) -> Router {
+pub fn authorization_router(parts: RouterComponents) -> Router {
     let app: App = Arc::new(AppState::new(parts));
     // A layer costs every request; without a limit there is nothing to count.
     let counted = |routes: Router<App>| match app.rate_limit_per_minute {
@@ -57,7 +57,7 @@ fn documents() -> Router<App> {
         .route("/.well-known/oauth-authorization-server", get(discovery::oauth))
         .route("/.well-known/jwks.json", get(jwks::get))
         .route("/fhir/metadata", get(metadata::get))
-        .route(oauth_core::smart_style::PATH, get(discovery::smart_style))
+        .route(oauth_core::smart_style::SMART_STYLE_PATH, get(discovery::smart_style))
         .route("/auth/style/{name}", get(style::get))
         .method_not_allowed_fallback(method_not_allowed)
         .layer(from_fn(accept::negotiate))

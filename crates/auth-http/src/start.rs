@@ -11,7 +11,7 @@ use fhir_service::error::ServiceError;
 use fhir_service::request_context::RequestContext;
 use fhir_service::request_query::RequestQuery;
 use fhir_service::resource_format::ResourceFormat;
-use fhir_service::{bundle, type_alias};
+use fhir_service::{brand_type_names, bundle};
 use fhir_store::bundle::BundleType;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 use crate::error::{self, ApiError};
 use crate::middleware::{self, observe};
 use crate::response;
-use crate::state::{App, AppState, Components};
+use crate::state::{App, AppState, RouterComponents};
 
-/// What an init bundle did.
+/// The report of an executed init bundle: its entries and those that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InitBundleReport {
     /// How many entries it has.
@@ -30,32 +30,35 @@ pub struct InitBundleReport {
     pub failed: Vec<(usize, String)>,
 }
 
-/// The reason why an init bundle was not executed; a transaction left nothing behind.
+/// The reason why an init bundle was not executed; a failed transaction leaves nothing behind.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct InitBundleFailure(String);
+pub struct ExecuteInitBundleError(String);
 
-/// Executes a Bundle as if the administrator had posted it to `/fhir`, before there is a server.
+/// Executes an init bundle as a Bundle that the administrator posts to `/fhir`, before the server starts.
 ///
 /// # Errors
-/// [`InitBundleFailure`] names the entry and what is wrong with it, for the operator.
+/// [`ExecuteInitBundleError`] names the entry and what is wrong with it, for the operator.
 ///
 /// # Source
 /// Specification, Migrations: how they are submitted; the FHIR endpoint and its rewriting of extensions
 /// as for any bundle of that endpoint.
-pub async fn execute_bundle(parts: Components, mut document: Value) -> Result<InitBundleReport, InitBundleFailure> {
+pub async fn execute_init_bundle(
+    parts: RouterComponents,
+    mut document: Value,
+) -> Result<InitBundleReport, ExecuteInitBundleError> {
     let service = AppState::new(parts).fhir;
     let platform_name = &service.settings().platform_name;
-    type_alias::rename(platform_name, &mut document);
-    if let Some((index, name)) = type_alias::foreign_migration(&document) {
-        return Err(InitBundleFailure(foreign(platform_name, index, &name)));
+    brand_type_names::rename_brand_types(platform_name, &mut document);
+    if let Some((index, name)) = brand_type_names::find_foreign_brand_migration(&document) {
+        return Err(ExecuteInitBundleError(foreign(platform_name, index, &name)));
     }
-    let queries = RequestQuery::by_entries(&document);
-    let stop = |fault: ServiceError| InitBundleFailure(ApiError::from(fault).for_operator());
+    let queries = RequestQuery::of_bundle_entries(&document);
+    let stop = |fault: ServiceError| ExecuteInitBundleError(ApiError::from(fault).for_operator());
     let context = RequestContext::of_administrator(ResourceFormat::Fhir);
-    let request = bundle::read(&service, &context, document, &queries).await.map_err(stop)?;
+    let request = bundle::parse_bundle(&service, &context, document, &queries).await.map_err(stop)?;
     let (kind, entries) = (request.bundle_type, request.entries.len());
-    let answered = bundle::execute(&service, &context, request, &queries).await.map_err(stop)?;
+    let answered = bundle::execute_bundle(&service, &context, request, &queries).await.map_err(stop)?;
     let failed = if kind == BundleType::Batch { failures(&answered) } else { Vec::new() };
     Ok(InitBundleReport { entries, failed })
 }
@@ -64,7 +67,7 @@ pub async fn execute_bundle(parts: Components, mut document: Value) -> Result<In
 /// start a server on a schema that is not there.
 fn foreign(brand: &str, index: usize, name: &str) -> String {
     let word = name.strip_suffix("Migration").unwrap_or(name).to_ascii_lowercase();
-    let place = fhir_store::bundle::expression(index);
+    let place = fhir_store::bundle::entry_fhirpath(index);
     format!(
         "{place}: {name} is a migration of a platform named {word}, and this one is named {brand}: start with \
          --platform-name {word} (BOX_PLATFORM_NAME), or write PlatformMigration"
@@ -87,11 +90,11 @@ fn is_failure(outcome: &Value) -> bool {
     severities.into_iter().any(|severity| matches!(severity, "fatal" | "error"))
 }
 
-/// The server while it gets ready: `/health` reports what it does, everything is 503.
+/// Returns the router until the server is ready: `/health` reports the progress, everything else is 503.
 ///
 /// # Source
 /// `docs/decisions.md`, "Starting".
-pub fn starting(parts: Components) -> Router {
+pub fn startup_router(parts: RouterComponents) -> Router {
     let app: App = Arc::new(AppState::new(parts));
     Router::new()
         .route("/health", get(health))
@@ -102,7 +105,7 @@ pub fn starting(parts: Components) -> Router {
 }
 
 async fn health(State(app): State<App>) -> Response {
-    let told = json!({"status": "starting", "progress": app.progress.told()});
+    let told = json!({"status": "starting", "progress": app.progress.last_report()});
     response::json(StatusCode::SERVICE_UNAVAILABLE, ResourceFormat::Native, &told)
 }
 

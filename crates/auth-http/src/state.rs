@@ -3,16 +3,16 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use fhir_service::error::TooManyGuessesError;
-use fhir_service::service::{Clock, FhirService, FhirServiceParts, FhirSettings, GuessLimit};
+use fhir_service::error::TooManyMatchRequestsError;
+use fhir_service::service_state::{Clock, FhirService, FhirServiceParts, FhirSettings, MemberMatchRateLimit};
 use fhir_store::{ResourceStore, SearchStore};
 use migrations::package::PackageInstaller;
 use migrations::{MigrationStore, ProgressReporter};
-use oauth_core::env::{Env, Random};
-use oauth_core::server::AuthorizationServer;
-use payer_exchange::PayerStore;
+use oauth_core::authorization_server::AuthorizationServer;
+use oauth_core::time_and_randomness::{RandomSource, TimeAndRandomness};
+use payer_exchange::MemberMatchStore;
 use payer_exchange::jobs::JobStore;
-use server_kit::health::{CachedHealth, HealthProbe};
+use server_kit::health::{CachedHealthProbe, HealthProbe};
 
 use crate::body::BodyBytesInFlight;
 use crate::error;
@@ -28,9 +28,9 @@ const POLLS_AT_ONCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 /// guessing and names no number; a client with many members asks for them in bulk.
 const GUESSES_PER_MINUTE: NonZeroU32 = NonZeroU32::MIN.saturating_add(59);
 
-/// What the binary hands over to [`crate::router`].
+/// The components that the binary passes to [`crate::authorization_router`].
 #[derive(Clone)]
-pub struct Components {
+pub struct RouterComponents {
     /// The services of OAuth.
     pub oauth: AuthorizationServer,
     /// The resources of the native and the FHIR endpoint.
@@ -44,20 +44,20 @@ pub struct Components {
     /// The store of jobs.
     pub jobs: Arc<dyn JobStore>,
     /// Where members are looked up; the same store as that of resources.
-    pub payers: Arc<dyn PayerStore>,
+    pub payers: Arc<dyn MemberMatchStore>,
     /// Is notified of what a migration does.
     pub progress: ProgressReporter,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Where identifiers and secrets come from.
-    pub random: Arc<dyn Random>,
+    pub random: Arc<dyn RandomSource>,
     /// Whether the server can do its work right now.
     pub health: Arc<dyn HealthProbe>,
     /// What the deployment chose.
     pub settings: HttpSettings,
 }
 
-/// The settings of the wire.
+/// The HTTP settings of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpSettings {
     /// Largest request body taken, in bytes; a larger one is answered 413. Forms have a separate bound,
@@ -80,7 +80,7 @@ pub(crate) struct AppState {
     /// How often each job is asked for.
     pub(crate) polls: RateAllowance,
     pub(crate) progress: ProgressReporter,
-    pub(crate) health: CachedHealth,
+    pub(crate) health: CachedHealthProbe,
     pub(crate) max_body_bytes: usize,
     pub(crate) rate_limit_per_minute: u32,
     pub(crate) limiter: RequestRateLimiter,
@@ -89,14 +89,14 @@ pub(crate) struct AppState {
     /// Which omissions of the B2B claim were logged.
     pub(crate) omissions: LoggedOmissions,
     clock: Arc<dyn Clock>,
-    random: Arc<dyn Random>,
+    random: Arc<dyn RandomSource>,
 }
 
 /// The state as handlers extract it.
 pub(crate) type App = Arc<AppState>;
 
 impl AppState {
-    pub(crate) fn new(parts: Components) -> Self {
+    pub(crate) fn new(parts: RouterComponents) -> Self {
         let HttpSettings { max_body_bytes, rate_limit_per_minute, look, fhir: settings } = parts.settings;
         let guesses = RateAllowance::new(GUESSES_PER_MINUTE, GUESSES_PER_MINUTE, Arc::clone(&parts.clock));
         Self {
@@ -106,7 +106,7 @@ impl AppState {
             pages: Pages::new(&settings.base_url, &look),
             polls: RateAllowance::new(POLLS_PER_MINUTE, POLLS_AT_ONCE, Arc::clone(&parts.clock)),
             progress: parts.progress.clone(),
-            health: CachedHealth::new(parts.health),
+            health: CachedHealthProbe::new(parts.health),
             max_body_bytes,
             rate_limit_per_minute,
             oauth: parts.oauth.clone(),
@@ -114,7 +114,7 @@ impl AppState {
             random: Arc::clone(&parts.random),
             fhir: FhirService::new(FhirServiceParts {
                 oauth_settings: parts.oauth.issuer.settings.clone(),
-                root_id: parts.oauth.authenticator.root_id().map(str::to_owned),
+                root_id: parts.oauth.authenticator.bootstrap_admin_id().map(str::to_owned),
                 directory: parts.oauth.directory,
                 secrets: parts.oauth.secrets,
                 audit: parts.oauth.audit,
@@ -140,13 +140,13 @@ impl AppState {
     }
 
     /// Returns time and randomness for the rules of one request.
-    pub(crate) fn env(&self) -> Env<'_> {
-        Env { now_us: self.clock.now_us(), random: self.random.as_ref() }
+    pub(crate) fn env(&self) -> TimeAndRandomness<'_> {
+        TimeAndRandomness { now_us: self.clock.now_us(), random: self.random.as_ref() }
     }
 }
 
-impl GuessLimit for RateAllowance {
-    fn check(&self, client_id: &str) -> Result<(), TooManyGuessesError> {
-        self.count(client_id).map_err(|retry_after_s| TooManyGuessesError { retry_after_s })
+impl MemberMatchRateLimit for RateAllowance {
+    fn check_and_count(&self, client_id: &str) -> Result<(), TooManyMatchRequestsError> {
+        self.count(client_id).map_err(|retry_after_s| TooManyMatchRequestsError { retry_after_s })
     }
 }

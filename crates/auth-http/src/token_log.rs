@@ -4,9 +4,9 @@
 //! client, the key, the algorithm, the audience sent and expected, and the server's time. No line
 //! has a secret, an assertion or a token.
 
-use oauth_core::authenticate::ClientAuthenticationError;
-use oauth_core::authorize::AuthorizationError;
-use oauth_core::token::{Omission, TokenError, TokenResponse};
+use oauth_core::authorization_endpoint::AuthorizationRedirectError;
+use oauth_core::client_authentication::ClientAuthenticationError;
+use oauth_core::token_endpoint::{Omission, TokenError, TokenResponse};
 
 use crate::error;
 use crate::omission_log::LoggedOmissions;
@@ -14,10 +14,10 @@ use crate::state::App;
 
 /// Counts and logs an authorization that ended with an error at the app. A failure of the server is
 /// logged here, because the app does not learn of it.
-pub(crate) fn not_authorized(cause: &AuthorizationError) {
-    let code = cause.code();
+pub(crate) fn not_authorized(cause: &AuthorizationRedirectError) {
+    let code = cause.error_code();
     metrics::counter!("oauth_authorizations_refused_total", "cause" => code).increment(1);
-    if cause.is_failure() {
+    if cause.is_server_failure() {
         tracing::error!(%cause, "the server failed while it authorized an app");
     } else {
         tracing::info!(%cause, code, "authorization refused");
@@ -29,7 +29,7 @@ pub(crate) fn not_authorized(cause: &AuthorizationError) {
 pub(crate) fn issued(app: &App, response: &TokenResponse) {
     metrics::counter!("oauth_tokens_issued_total").increment(1);
     if let Err(omission) = &response.b2b {
-        let reason = omission.code();
+        let reason = omission.metric_label();
         metrics::counter!("oauth_b2b_claim_omitted_total", "reason" => reason).increment(1);
         omitted(&app.omissions, &response.client_id, omission);
     }
@@ -37,7 +37,7 @@ pub(crate) fn issued(app: &App, response: &TokenResponse) {
 
 /// A Client without the extension does not ask for the claim: that is no news.
 fn omitted(logged: &LoggedOmissions, client: &str, omission: &Omission) {
-    let reason = omission.code();
+    let reason = omission.metric_label();
     match omission {
         Omission::NoExtension { stored_urls, .. } if stored_urls.is_empty() => {
             tracing::debug!(client, reason, "token issued without the B2B claim");
@@ -61,7 +61,7 @@ pub(crate) fn refused(app: &App, cause: &TokenError) {
                 kid = seen.kid,
                 alg = seen.alg,
                 aud = seen.aud,
-                expected_aud = app.oauth.issuer.documents.token_endpoint(),
+                expected_aud = app.oauth.issuer.documents.token_endpoint_url(),
                 server_time_s = app.env().now_s(),
                 %fault,
                 "client assertion refused"

@@ -2,7 +2,7 @@
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::connected::ConnectionId;
+use oauth_core::connected_apps::AppConnectionId;
 
 use crate::error::{ApiError, CsrfError};
 use crate::page::view::ConnectedAppsPage;
@@ -18,10 +18,10 @@ pub(crate) async fn get(
     visitor: BrowserContext,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let Some(person) = app.oauth.sessions.person(&app.env(), visitor.as_browser()).await? else {
+    let Some(person) = app.oauth.sessions.signed_in_user(&app.env(), visitor.as_browser()).await? else {
         return page::see(&app.pages.link(LOGIN));
     };
-    let apps = app.oauth.connected_apps.list(&app.env(), &person).await?;
+    let apps = app.oauth.connected_apps.list_connected_apps(&app.env(), &person).await?;
     page::show(&ConnectedAppsPage {
         frame: app.pages.frame(),
         revoke: page::form(&app, &visitor, REVOKE),
@@ -35,13 +35,13 @@ pub(crate) async fn get(
 /// Takes back what one let an app do.
 pub(crate) async fn revoke(State(app): State<App>, form: PageForm) -> Result<Response, ApiError> {
     let held = match (form.get(words::GRANT_FIELD), form.get(words::CLIENT_FIELD)) {
-        (Some(grant), None) => ConnectionId::Grant(grant.to_owned()),
-        (None, Some(client)) => ConnectionId::Direct(client.to_owned()),
+        (Some(grant), None) => AppConnectionId::Grant(grant.to_owned()),
+        (None, Some(client)) => AppConnectionId::Direct(client.to_owned()),
         _ => return Err(CsrfError::Incomplete.into()),
     };
-    let Some(person) = app.oauth.sessions.person(&app.env(), form.visitor.as_browser()).await? else {
+    let Some(person) = app.oauth.sessions.signed_in_user(&app.env(), form.visitor.as_browser()).await? else {
         return page::see(&app.pages.link(LOGIN));
     };
-    app.oauth.connected_apps.revoke(&app.env(), (&person, form.visitor.address.as_deref()), &held).await?;
+    app.oauth.connected_apps.revoke_app_access(&app.env(), (&person, form.visitor.address.as_deref()), &held).await?;
     page::see(&format!("{}?{REMOVED}", app.pages.link(APPS)))
 }

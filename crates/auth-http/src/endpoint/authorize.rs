@@ -2,7 +2,7 @@
 
 use axum::extract::{RawQuery, Request, State};
 use axum::response::Response;
-use oauth_core::authorize::AuthorizationParameters;
+use oauth_core::authorization_endpoint::AuthorizationParameters;
 
 use crate::error::ApiError;
 use crate::page::{self, AUTHORIZE, BrowserContext, next};
@@ -16,7 +16,7 @@ pub(crate) async fn get(
 ) -> Result<Response, ApiError> {
     let pairs = form_urlencoded::parse(query.as_deref().unwrap_or_default().as_bytes()).into_owned();
     let parameters = AuthorizationParameters::new(pairs);
-    let step = app.oauth.authorize.begin(&app.env(), &parameters, visitor.as_browser()).await;
+    let step = app.oauth.authorize.begin_authorization(&app.env(), &parameters, visitor.as_browser()).await;
     next::go(&app, step)
 }
 

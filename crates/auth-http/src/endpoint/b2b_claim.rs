@@ -16,5 +16,5 @@ pub(crate) async fn get(
     ClientPath(key): ClientPath,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    private_json(&b2b_claim::diagnose(&app.fhir, &call.context, key).await?)
+    private_json(&b2b_claim::diagnose_b2b_claim(&app.fhir, &call.context, key).await?)
 }

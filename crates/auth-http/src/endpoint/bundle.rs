@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use fhir_service::bundle::{self, WrittenList};
+use fhir_service::bundle::{self, WrittenResourceList};
 use http::StatusCode;
 use serde_json::Value;
 
@@ -17,14 +17,14 @@ use crate::state::App;
 /// FHIR R4, `RESTful` API, batch/transaction.
 pub(crate) async fn post(State(app): State<App>, mut call: ResourceRequest) -> Result<Response, ApiError> {
     let body = call.take_body();
-    let answer = bundle::post(&app.fhir, &call.context, body).await?;
+    let answer = bundle::post_bundle(&app.fhir, &call.context, body).await?;
     Ok(response::json(StatusCode::OK, call.context.format, &answer))
 }
 
 /// Creates or replaces every resource of a list, in one transaction.
 pub(crate) async fn put(State(app): State<App>, mut call: ResourceRequest) -> Result<Response, ApiError> {
     let body = call.take_body();
-    let WrittenList { shown, remarks } = bundle::put(&app.fhir, &call.context, body).await?;
+    let WrittenResourceList { shown, remarks } = bundle::put_resource_list(&app.fhir, &call.context, body).await?;
     let mut answer = response::json(StatusCode::OK, call.context.format, &Value::Array(shown));
     response::append_remarks(answer.headers_mut(), &remarks);
     Ok(answer)

@@ -2,7 +2,7 @@
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::authorize::{ConsentDecision, ConsentPage, NextPage};
+use oauth_core::authorization_endpoint::{ConsentDecision, ConsentPage, NextPageOrRedirect};
 
 use crate::error::{ApiError, CsrfError};
 use crate::page::view::ConsentPageView;
@@ -16,8 +16,8 @@ pub(crate) async fn get(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let transaction = page::parameter(&query.unwrap_or_default(), "transaction").unwrap_or_default();
-    match app.oauth.authorize.resume(&app.env(), &transaction, visitor.as_browser()).await {
-        Ok(NextPage::Consent(asked)) => page::show(&grant(&app, &visitor, &asked)),
+    match app.oauth.authorize.resume_authorization(&app.env(), &transaction, visitor.as_browser()).await {
+        Ok(NextPageOrRedirect::Consent(asked)) => page::show(&grant(&app, &visitor, &asked)),
         other => next::go(&app, other),
     }
 }
@@ -31,7 +31,7 @@ pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Respo
     };
     let transaction = form.get("transaction").unwrap_or_default();
     let browser = form.visitor.as_browser();
-    next::go(&app, app.oauth.authorize.decide(&app.env(), transaction, decision, browser).await)
+    next::go(&app, app.oauth.authorize.decide_consent(&app.env(), transaction, decision, browser).await)
 }
 
 fn grant<'a>(app: &'a App, visitor: &BrowserContext, asked: &'a ConsentPage) -> ConsentPageView<'a> {

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue};
-use oauth_core::document::StaticDocument;
+use oauth_core::static_document::StaticDocument;
 
 use crate::state::App;
 use crate::{document, media};

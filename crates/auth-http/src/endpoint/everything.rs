@@ -17,7 +17,7 @@ pub(crate) async fn get(
     PatientPath(key): PatientPath,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let page = everything::page(&app.fhir, &call.context, &key).await?;
+    let page = everything::everything_page(&app.fhir, &call.context, &key).await?;
     Ok(response::json(StatusCode::OK, call.context.format, &page))
 }
 
@@ -28,7 +28,7 @@ pub(crate) async fn post(
     mut call: ResourceRequest,
 ) -> Result<Response, ApiError> {
     if let Some(body) = call.take_body() {
-        call.context.parameters.extend(everything::parameters(&body)?);
+        call.context.parameters.extend(everything::parameters_as_query(&body)?);
     }
     get(app, target, call).await
 }

@@ -13,6 +13,6 @@ use crate::state::App;
 
 /// Explains an access decision.
 pub(crate) async fn get(State(app): State<App>, call: ResourceRequest) -> Result<Response, ApiError> {
-    let explanation = explain_access::explain(&app.fhir, &call.context).await?;
+    let explanation = explain_access::explain_access(&app.fhir, &call.context).await?;
     Ok(response::json(StatusCode::OK, ResourceFormat::Native, &explanation))
 }

@@ -20,7 +20,7 @@ pub(crate) async fn system(
     mut call: ResourceRequest,
 ) -> Result<Response, ApiError> {
     let (called, body) = (CalledAddress::new(&method, &uri), call.take_body());
-    let job = export::system(&app.fhir, &call.context, called.as_operation(), body).await?;
+    let job = export::start_system_export(&app.fhir, &call.context, called.as_operation(), body).await?;
     Ok(accepted(&app, &job))
 }
 
@@ -32,7 +32,7 @@ pub(crate) async fn patients(
     mut call: ResourceRequest,
 ) -> Result<Response, ApiError> {
     let (called, body) = (CalledAddress::new(&method, &uri), call.take_body());
-    let job = export::patients(&app.fhir, &call.context, called.as_operation(), body).await?;
+    let job = export::start_patient_export(&app.fhir, &call.context, called.as_operation(), body).await?;
     Ok(accepted(&app, &job))
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn group(
     mut call: ResourceRequest,
 ) -> Result<Response, ApiError> {
     let (called, body) = (CalledAddress::new(&method, &uri), call.take_body());
-    let job = export::of_group(&app.fhir, &call.context, called.as_operation(), &id, body).await?;
+    let job = export::start_group_export(&app.fhir, &call.context, called.as_operation(), &id, body).await?;
     Ok(accepted(&app, &job))
 }
 
@@ -58,7 +58,7 @@ pub(crate) async fn davinci(
     mut call: ResourceRequest,
 ) -> Result<Response, ApiError> {
     let (called, body) = (CalledAddress::new(&method, &uri), call.take_body());
-    let job = export::davinci(&app.fhir, &call.context, called.as_operation(), &id, body).await?;
+    let job = export::start_davinci_export(&app.fhir, &call.context, called.as_operation(), &id, body).await?;
     Ok(accepted(&app, &job))
 }
 

@@ -17,7 +17,7 @@ pub(crate) async fn of_resource(
     ResourcePath(key): ResourcePath,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let page = history::of_resource(&app.fhir, &call.context, key).await?;
+    let page = history::resource_history(&app.fhir, &call.context, key).await?;
     Ok(response::json(StatusCode::OK, call.context.format, &page))
 }
 
@@ -27,12 +27,12 @@ pub(crate) async fn of_type(
     TypePath(kind): TypePath,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let page = history::of_type(&app.fhir, &call.context, kind).await?;
+    let page = history::type_history(&app.fhir, &call.context, kind).await?;
     Ok(response::json(StatusCode::OK, call.context.format, &page))
 }
 
 /// Returns the versions of everything.
 pub(crate) async fn of_system(State(app): State<App>, call: ResourceRequest) -> Result<Response, ApiError> {
-    let page = history::of_system(&app.fhir, &call.context).await?;
+    let page = history::system_history(&app.fhir, &call.context).await?;
     Ok(response::json(StatusCode::OK, call.context.format, &page))
 }

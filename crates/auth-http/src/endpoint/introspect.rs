@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use oauth_core::access::AccessRequest;
+use oauth_core::access::ResourceAccessRequest;
 use oauth_core::introspection::IntrospectionError;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ use crate::token_log;
 /// RFC 7662; a foreign token is shown to whom a policy allows this address.
 pub(crate) async fn post(State(app): State<App>, form: OAuthForm) -> Result<Response, ApiError> {
     let request = || json!({"request-method": "post", "uri": "/auth/introspect"});
-    let access = AccessRequest { target: None, operation: "Introspect", explicit: false, request: &request };
+    let access = ResourceAccessRequest { target: None, operation: "Introspect", explicit: false, request: &request };
     match app.oauth.introspection.introspect(&app.env(), &form.request(), access).await {
         Ok(answer) => private_json(&answer),
         Err(cause) => {

@@ -8,14 +8,14 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use fhir_resource::ResourceId;
-use fhir_service::error::{PayerError, ServiceError};
-use fhir_service::jobs::{self, JobOutput};
+use fhir_service::error::{PayerOperationError, ServiceError};
+use fhir_service::jobs::{self, JobOutputFile};
 use fhir_service::resource_format::ResourceFormat;
 use futures_util::stream;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
-use payer_exchange::MatchKind;
-use payer_exchange::export::NDJSON;
+use payer_exchange::MatchRequesterKind;
+use payer_exchange::bulk_export::NDJSON_MEDIA_TYPE;
 use payer_exchange::jobs::{Job, JobEndpoint, JobState};
 
 use crate::error::ApiError;
@@ -31,17 +31,17 @@ const ASK_AGAIN_S: u64 = 5;
 const PROGRESS: HeaderName = HeaderName::from_static("x-progress");
 
 /// Returns the address of the states of matches, below `/fhir`.
-pub(crate) const fn match_status(kind: MatchKind) -> &'static str {
+pub(crate) const fn match_status(kind: MatchRequesterKind) -> &'static str {
     match kind {
-        MatchKind::Payer => "/Group/$bulk-member-match-status",
-        MatchKind::Provider => "/Group/$provider-member-match-status",
+        MatchRequesterKind::Payer => "/Group/$bulk-member-match-status",
+        MatchRequesterKind::Provider => "/Group/$provider-member-match-status",
     }
 }
 
 /// Answers that a job was put into the queue, and where to ask for it.
 pub(crate) fn accepted(app: &App, status: &str, job: &ResourceId) -> Response {
     let mut response = empty(StatusCode::ACCEPTED);
-    let location = format!("{}{status}/{job}", app.fhir.settings().fhir_base());
+    let location = format!("{}{status}/{job}", app.fhir.settings().fhir_base_url());
     if let Ok(location) = HeaderValue::try_from(location) {
         response.headers_mut().insert(CONTENT_LOCATION, location);
     }
@@ -55,7 +55,7 @@ pub(crate) async fn export(state: State<App>, path: Path<String>, call: Resource
 
 /// Returns where a match for a payer stands.
 pub(crate) async fn bulk(state: State<App>, path: Path<String>, call: ResourceRequest) -> Result<Response, ApiError> {
-    status(state, path, call, JobEndpoint::Match(MatchKind::Payer)).await
+    status(state, path, call, JobEndpoint::Match(MatchRequesterKind::Payer)).await
 }
 
 /// Returns where a match for a provider stands.
@@ -64,7 +64,7 @@ pub(crate) async fn provider(
     path: Path<String>,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    status(state, path, call, JobEndpoint::Match(MatchKind::Provider)).await
+    status(state, path, call, JobEndpoint::Match(MatchRequesterKind::Provider)).await
 }
 
 /// Cancels an export, or deletes its files.
@@ -82,7 +82,7 @@ pub(crate) async fn end_bulk(
     path: Path<String>,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    end(state, path, call, JobEndpoint::Match(MatchKind::Payer)).await
+    end(state, path, call, JobEndpoint::Match(MatchRequesterKind::Payer)).await
 }
 
 /// Cancels a match for a provider, or deletes what it made.
@@ -91,7 +91,7 @@ pub(crate) async fn end_provider(
     path: Path<String>,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    end(state, path, call, JobEndpoint::Match(MatchKind::Provider)).await
+    end(state, path, call, JobEndpoint::Match(MatchRequesterKind::Provider)).await
 }
 
 /// A file of a job, part by part.
@@ -100,20 +100,20 @@ pub(crate) async fn output(
     Path((id, name)): Path<(String, String)>,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let file = JobOutput::find(&app.fhir, &call.context, &id, &name).await?;
+    let file = JobOutputFile::find(&app.fhir, &call.context, &id, &name).await?;
     let length = file.size_bytes();
     let mut response = Response::new(Body::from_stream(parts(file)));
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON_MEDIA_TYPE));
     headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }
 
 /// Returns the parts of a file, each read when the one before was taken.
-fn parts(file: JobOutput) -> impl stream::Stream<Item = Result<Vec<u8>, fhir_store::StoreError>> {
+fn parts(file: JobOutputFile) -> impl stream::Stream<Item = Result<Vec<u8>, fhir_store::StoreError>> {
     stream::try_unfold((file, 0_u32), move |(file, number)| async move {
-        let part = file.part(number).await?;
+        let part = file.read_part(number).await?;
         Ok(part.map(|part| (part, (file, number.saturating_add(1)))))
     })
 }
@@ -124,10 +124,10 @@ async fn status(
     call: ResourceRequest,
     endpoint: JobEndpoint,
 ) -> Result<Response, ApiError> {
-    let job = jobs::job(&app.fhir, &call.context, &id, endpoint).await?;
+    let job = jobs::find_job(&app.fhir, &call.context, &id, endpoint).await?;
     app.polls.check(&id)?;
     match job.state {
-        JobState::Failed => Err(ServiceError::from(PayerError::JobFailed).into()),
+        JobState::Failed => Err(ServiceError::from(PayerOperationError::JobFailed).into()),
         JobState::Completed => Ok(complete(&app, &job)),
         JobState::Requested => Ok(pending(None)),
         JobState::Running => Ok(pending(Some(match endpoint {
@@ -148,7 +148,7 @@ fn pending(progress: Option<String>) -> Response {
 }
 
 fn complete(app: &App, job: &Job) -> Response {
-    let manifest = jobs::manifest_of(&app.fhir, job);
+    let manifest = jobs::job_manifest(&app.fhir, job);
     let mut response = response::json(StatusCode::OK, ResourceFormat::Fhir, &manifest);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media::JSON));
     response
@@ -160,6 +160,6 @@ async fn end(
     call: ResourceRequest,
     endpoint: JobEndpoint,
 ) -> Result<Response, ApiError> {
-    jobs::end(&app.fhir, &call.context, &id, endpoint).await?;
+    jobs::cancel_or_delete_job(&app.fhir, &call.context, &id, endpoint).await?;
     Ok(empty(StatusCode::ACCEPTED))
 }

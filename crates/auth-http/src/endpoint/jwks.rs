@@ -9,5 +9,5 @@ use crate::state::App;
 
 /// Returns the server's public keys, as `application/json`: the registered type of a key set breaks some clients.
 pub(crate) async fn get(State(app): State<App>, headers: HeaderMap) -> Response {
-    discovery::answer(&headers, &app.oauth.issuer.published_keys())
+    discovery::answer(&headers, &app.oauth.issuer.published_jwks())
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::authorize::{NextPage, SignInPage, UserAgent};
+use oauth_core::authorization_endpoint::{NextPageOrRedirect, SignInPage, UserAgentContext};
 use oauth_core::sign_in::{SignInAttempt, SignInError};
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -26,10 +26,12 @@ pub(crate) async fn get(
     let query = query.unwrap_or_default();
     let waiting = match page::parameter(&query, "transaction") {
         None => None,
-        Some(transaction) => match app.oauth.authorize.resume(&app.env(), &transaction, visitor.as_browser()).await {
-            Ok(NextPage::SignIn(page)) => Some(page),
-            other => return next::go(&app, other),
-        },
+        Some(transaction) => {
+            match app.oauth.authorize.resume_authorization(&app.env(), &transaction, visitor.as_browser()).await {
+                Ok(NextPageOrRedirect::SignIn(page)) => Some(page),
+                other => return next::go(&app, other),
+            }
+        }
     };
     let hint = waiting.as_ref().and_then(|page| page.login_hint.clone()).unwrap_or_default();
     let mut page = sign_in(&app, &visitor, waiting.as_ref(), &hint);
@@ -57,8 +59,8 @@ pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Respo
     let response = match form.get("transaction") {
         None => page::see(&app.pages.link(APPS))?,
         Some(transaction) => {
-            let browser = UserAgent { session: Some(session), ..form.visitor.as_browser() };
-            next::go(&app, app.oauth.authorize.resume(&app.env(), transaction, browser).await)?
+            let browser = UserAgentContext { session: Some(session), ..form.visitor.as_browser() };
+            next::go(&app, app.oauth.authorize.resume_authorization(&app.env(), transaction, browser).await)?
         }
     };
     let lasts = Duration::from_secs(u64::try_from(signed_in.lifetime_s).unwrap_or(0));
@@ -70,10 +72,12 @@ async fn again(app: &App, form: &PageForm, fault: ApiError) -> Result<Response, 
     let visitor = &form.visitor;
     let waiting = match form.get("transaction") {
         None => None,
-        Some(transaction) => match app.oauth.authorize.resume(&app.env(), transaction, visitor.as_browser()).await {
-            Ok(NextPage::SignIn(page)) => Some(page),
-            other => return next::go(app, other),
-        },
+        Some(transaction) => {
+            match app.oauth.authorize.resume_authorization(&app.env(), transaction, visitor.as_browser()).await {
+                Ok(NextPageOrRedirect::SignIn(page)) => Some(page),
+                other => return next::go(app, other),
+            }
+        }
     };
     let mut page = sign_in(app, visitor, waiting.as_ref(), form.get("username").unwrap_or_default());
     page.alert = Some(alert(&fault, &app.pages.frame().title));

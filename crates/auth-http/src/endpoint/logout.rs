@@ -10,7 +10,7 @@ use crate::state::App;
 
 /// Signs out. In the middle of an authorization somebody else may sign in then.
 pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Response, ApiError> {
-    app.oauth.sessions.end(&app.env(), form.visitor.as_browser()).await?;
+    app.oauth.sessions.end_browser_session(&app.env(), form.visitor.as_browser()).await?;
     let location = match form.get("transaction") {
         Some(transaction) => app.pages.link_with(LOGIN, transaction),
         None => format!("{}?{}", app.pages.link(LOGIN), super::login::SIGNED_OUT),

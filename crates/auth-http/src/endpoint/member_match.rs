@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use fhir_service::member_match;
 use http::{Method, StatusCode, Uri};
-use payer_exchange::MatchKind;
+use payer_exchange::MatchRequesterKind;
 
 use super::jobs;
 use crate::address::CalledAddress;
@@ -20,7 +20,7 @@ pub(crate) async fn bulk(
     uri: Uri,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    many(&app, &CalledAddress::new(&method, &uri), call, MatchKind::Payer).await
+    many(&app, &CalledAddress::new(&method, &uri), call, MatchRequesterKind::Payer).await
 }
 
 /// Matches many patients of a provider.
@@ -30,7 +30,7 @@ pub(crate) async fn provider(
     uri: Uri,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    many(&app, &CalledAddress::new(&method, &uri), call, MatchKind::Provider).await
+    many(&app, &CalledAddress::new(&method, &uri), call, MatchRequesterKind::Provider).await
 }
 
 /// Matches one member for another payer, and answers at once.
@@ -41,7 +41,7 @@ pub(crate) async fn one(
     mut call: ResourceRequest,
 ) -> Result<Response, ApiError> {
     let (called, body) = (CalledAddress::new(&method, &uri), call.take_body());
-    let answer = member_match::one(&app.fhir, &call.context, called.as_operation(), body).await?;
+    let answer = member_match::match_single_member(&app.fhir, &call.context, called.as_operation(), body).await?;
     Ok(response::json(StatusCode::OK, call.context.format, &answer))
 }
 
@@ -49,9 +49,9 @@ async fn many(
     app: &App,
     called: &CalledAddress<'_>,
     mut call: ResourceRequest,
-    kind: MatchKind,
+    kind: MatchRequesterKind,
 ) -> Result<Response, ApiError> {
     let body = call.take_body();
-    let job = member_match::many(&app.fhir, &call.context, called.as_operation(), kind, body).await?;
+    let job = member_match::start_bulk_match(&app.fhir, &call.context, called.as_operation(), kind, body).await?;
     Ok(jobs::accepted(app, jobs::match_status(kind), &job))
 }

@@ -10,9 +10,9 @@ use axum::extract::State;
 use axum::response::Response;
 use fhir_service::access::require_administrator;
 use fhir_service::error::{ScriptRunError, ServiceError};
-use fhir_service::migration_run::{AppliedScript, applied_scripts, apply_scripts};
-use fhir_service::representation::instant;
-use migrations::on_demand::{ScriptOutcome, SqlScript, SqlScriptRecord};
+use fhir_service::migration_run::{AppliedScriptOutcome, applied_scripts, apply_scripts};
+use fhir_service::representation::format_instant;
+use migrations::on_demand_scripts::{ScriptOutcome, SqlScript, SqlScriptRecord};
 use serde_json::{Value, json};
 
 use crate::error::ApiError;
@@ -24,7 +24,7 @@ use crate::state::App;
 pub(crate) async fn post(State(app): State<App>, mut call: ResourceRequest) -> Result<Response, ApiError> {
     require_administrator(&call.context)?;
     let scripts =
-        SqlScript::read_all(&call.take_resource()?).map_err(ScriptRunError::from).map_err(ServiceError::from)?;
+        SqlScript::parse_scripts(&call.take_resource()?).map_err(ScriptRunError::from).map_err(ServiceError::from)?;
     let done = apply_scripts(&app.fhir, scripts).await?;
     private_json(&done.iter().map(applied).collect::<Vec<_>>())
 }
@@ -36,8 +36,8 @@ pub(crate) async fn get(State(app): State<App>, call: ResourceRequest) -> Result
     private_json(&applied.iter().map(listed).collect::<Vec<_>>())
 }
 
-fn applied(AppliedScript { record, outcome }: &AppliedScript) -> Value {
-    let (id, checksum, ts) = (&record.script.id, record.script.checksum(), instant(record.applied_us));
+fn applied(AppliedScriptOutcome { record, outcome }: &AppliedScriptOutcome) -> Value {
+    let (id, checksum, ts) = (&record.script.id, record.script.checksum(), format_instant(record.applied_us));
     match outcome {
         ScriptOutcome::Now => {
             json!({"id": id, "sql": record.script.sql, "applied": "now", "ts": ts, "checksum": checksum})
@@ -48,5 +48,5 @@ fn applied(AppliedScript { record, outcome }: &AppliedScript) -> Value {
 
 fn listed(record: &SqlScriptRecord) -> Value {
     let SqlScript { id, sql } = &record.script;
-    json!({"id": id, "ts": instant(record.applied_us), "sql": sql, "checksum": record.script.checksum()})
+    json!({"id": id, "ts": format_instant(record.applied_us), "sql": sql, "checksum": record.script.checksum()})
 }

@@ -13,20 +13,20 @@ use crate::state::App;
 
 /// Lists what is installed.
 pub(crate) async fn get(State(app): State<App>, call: ResourceRequest) -> Result<Response, ApiError> {
-    let installed = packages::list(&app.fhir, &call.context).await?;
+    let installed = packages::list_packages(&app.fhir, &call.context).await?;
     Ok(response::json(StatusCode::OK, call.context.format, &installed))
 }
 
 /// Installs packages with all they depend on.
 pub(crate) async fn install(State(app): State<App>, mut call: ResourceRequest) -> Result<Response, ApiError> {
     let body = call.take_body();
-    let installed = packages::install(&app.fhir, &call.context, body).await?;
+    let installed = packages::install_packages(&app.fhir, &call.context, body).await?;
     Ok(response::json(StatusCode::OK, call.context.format, &installed))
 }
 
 /// Uninstalls packages.
 pub(crate) async fn uninstall(State(app): State<App>, mut call: ResourceRequest) -> Result<Response, ApiError> {
     let body = call.take_body();
-    let uninstalled = packages::uninstall(&app.fhir, &call.context, body).await?;
+    let uninstalled = packages::uninstall_packages(&app.fhir, &call.context, body).await?;
     Ok(response::json(StatusCode::OK, call.context.format, &uninstalled))
 }

@@ -2,7 +2,9 @@
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::authorize::{NextPage, PatientPage, PatientQuery, PatientSearchResults};
+use oauth_core::authorization_endpoint::{
+    NextPageOrRedirect, PatientSearchPagination, PatientSearchQuery, PatientSelectionPage,
+};
 
 use crate::error::{ApiError, CsrfError};
 use crate::page::view::{AlertView, PatientCandidateView, PatientPageView, PatientResultsView};
@@ -19,9 +21,9 @@ pub(crate) async fn get(
     let transaction = page::parameter(&query, "transaction").unwrap_or_default();
     let text = page::parameter(&query, "search");
     let number = page::parameter(&query, "page").and_then(|page| page.parse().ok()).unwrap_or(1);
-    let search = text.as_deref().map(|text| PatientQuery { text, page: number });
-    match app.oauth.authorize.find(&app.env(), &transaction, search, visitor.as_browser()).await {
-        Ok(NextPage::PickPatient(asked)) => page::show(&patient(&app, &visitor, &asked)),
+    let search = text.as_deref().map(|text| PatientSearchQuery { text, page: number });
+    match app.oauth.authorize.search_patients(&app.env(), &transaction, search, visitor.as_browser()).await {
+        Ok(NextPageOrRedirect::PickPatient(asked)) => page::show(&patient(&app, &visitor, &asked)),
         other => next::go(&app, other),
     }
 }
@@ -33,14 +35,14 @@ pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Respo
     let Some(chosen) = form.get("patient") else {
         return again(&app, &form, transaction).await;
     };
-    next::go(&app, app.oauth.authorize.pick(&app.env(), transaction, chosen, browser).await)
+    next::go(&app, app.oauth.authorize.choose_patient(&app.env(), transaction, chosen, browser).await)
 }
 
 /// Returns the page again, for who chose nothing.
 async fn again(app: &App, form: &PageForm, transaction: &str) -> Result<Response, ApiError> {
     let visitor = &form.visitor;
-    match app.oauth.authorize.resume(&app.env(), transaction, visitor.as_browser()).await {
-        Ok(NextPage::PickPatient(asked)) => {
+    match app.oauth.authorize.resume_authorization(&app.env(), transaction, visitor.as_browser()).await {
+        Ok(NextPageOrRedirect::PickPatient(asked)) => {
             let mut page = patient(app, visitor, &asked);
             page.alert = Some(AlertView { heading: "No record is chosen", text: "Choose one to go on.".to_owned() });
             page::show_again(&page, &CsrfError::Incomplete.into(), app.base_url())
@@ -50,7 +52,7 @@ async fn again(app: &App, form: &PageForm, transaction: &str) -> Result<Response
 }
 
 /// Returns what a search found, in words, and where its other pages are.
-fn found(transaction: &str, search: &PatientSearchResults, shown: usize) -> PatientResultsView {
+fn found(transaction: &str, search: &PatientSearchPagination, shown: usize) -> PatientResultsView {
     let at = |page: usize| {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.append_pair("transaction", transaction).append_pair("search", &search.text);
@@ -64,7 +66,7 @@ fn found(transaction: &str, search: &PatientSearchResults, shown: usize) -> Pati
     }
 }
 
-fn patient<'a>(app: &'a App, visitor: &BrowserContext, asked: &'a PatientPage) -> PatientPageView<'a> {
+fn patient<'a>(app: &'a App, visitor: &BrowserContext, asked: &'a PatientSelectionPage) -> PatientPageView<'a> {
     let candidates = asked.candidates.iter().map(|candidate| PatientCandidateView {
         id: candidate.id.clone(),
         name: candidate.name.clone(),

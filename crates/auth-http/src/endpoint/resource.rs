@@ -2,8 +2,8 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use fhir_service::{lookup, patch, single_write};
-use fhir_store::{Write, WriteOperation};
+use fhir_service::{patch, resource_lookup, single_write};
+use fhir_store::{ResourceWrite, WriteOperation};
 
 use crate::address::{ResourcePath, TypePath};
 use crate::error::ApiError;
@@ -17,7 +17,7 @@ pub(crate) async fn get(
     ResourcePath(key): ResourcePath,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let found = lookup::read(&app.fhir, &call.context, &key).await?;
+    let found = resource_lookup::read_resource(&app.fhir, &call.context, &key).await?;
     response::found(&app, &call, &found)
 }
 
@@ -28,7 +28,8 @@ pub(crate) async fn put(
     mut call: ResourceRequest,
 ) -> Result<Response, ApiError> {
     let precondition = call.guard()?;
-    let write = Write { precondition, ..Write::to(key, WriteOperation::Put(call.take_resource()?)) };
+    let write =
+        ResourceWrite { precondition, ..ResourceWrite::unconditional(key, WriteOperation::Put(call.take_resource()?)) };
     write_one(&app, &call, write).await
 }
 
@@ -39,10 +40,10 @@ pub(crate) async fn patch(
     mut call: ResourceRequest,
 ) -> Result<Response, ApiError> {
     let patch = call.take_resource()?;
-    let mut write = Write::to(key.clone(), WriteOperation::Patch(call.read_patch(patch)?));
+    let mut write = ResourceWrite::unconditional(key.clone(), WriteOperation::Patch(call.read_patch(patch)?));
     write.precondition.if_match = call.if_match()?;
     write.precondition.if_none_match = call.if_none_match()?;
-    let written = patch::patch(&app.fhir, &call.context, &write, &key).await?;
+    let written = patch::patch_resource(&app.fhir, &call.context, &write, &key).await?;
     Ok(response::written(&app, &call, &written).await)
 }
 
@@ -52,7 +53,7 @@ pub(crate) async fn delete(
     ResourcePath(key): ResourcePath,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let mut write = Write::to(key, WriteOperation::Delete);
+    let mut write = ResourceWrite::unconditional(key, WriteOperation::Delete);
     write.precondition.if_match = call.if_match()?;
     write.precondition.if_none_match = call.if_none_match()?;
     write_one(&app, &call, write).await
@@ -66,7 +67,7 @@ pub(crate) async fn post(
 ) -> Result<Response, ApiError> {
     let precondition = call.create_condition(&app, &kind).await?;
     let operation = WriteOperation::Create(call.take_resource()?);
-    write_one(&app, &call, Write::by_condition(kind, operation, precondition)).await
+    write_one(&app, &call, ResourceWrite::conditional(kind, operation, precondition)).await
 }
 
 /// Creates or replaces the resource the query finds.
@@ -77,7 +78,7 @@ pub(crate) async fn put_found(
 ) -> Result<Response, ApiError> {
     let precondition = call.address_condition(&app, &kind).await?;
     let operation = WriteOperation::Put(call.take_resource()?);
-    write_one(&app, &call, Write::by_condition(kind, operation, precondition)).await
+    write_one(&app, &call, ResourceWrite::conditional(kind, operation, precondition)).await
 }
 
 /// Changes the resource the query finds.
@@ -89,8 +90,8 @@ pub(crate) async fn patch_found(
     let precondition = call.address_condition(&app, &kind).await?;
     let patch = call.take_resource()?;
     let operation = WriteOperation::Patch(call.read_patch(patch)?);
-    let write = Write::by_condition(kind, operation, precondition);
-    let written = single_write::patch_found(&app.fhir, &call.context, &write).await?;
+    let write = ResourceWrite::conditional(kind, operation, precondition);
+    let written = single_write::patch_by_condition(&app.fhir, &call.context, &write).await?;
     Ok(response::written(&app, &call, &written).await)
 }
 
@@ -101,10 +102,10 @@ pub(crate) async fn delete_found(
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
     let precondition = call.address_condition(&app, &kind).await?;
-    write_one(&app, &call, Write::by_condition(kind, WriteOperation::Delete, precondition)).await
+    write_one(&app, &call, ResourceWrite::conditional(kind, WriteOperation::Delete, precondition)).await
 }
 
-async fn write_one(app: &App, call: &ResourceRequest, write: Write) -> Result<Response, ApiError> {
-    let written = single_write::execute(&app.fhir, &call.context, write).await?;
+async fn write_one(app: &App, call: &ResourceRequest, write: ResourceWrite) -> Result<Response, ApiError> {
+    let written = single_write::execute_write(&app.fhir, &call.context, write).await?;
     Ok(response::written(app, call, &written).await)
 }

@@ -13,7 +13,7 @@ use crate::token_log;
 /// # Source
 /// RFC 7009, section 2.
 pub(crate) async fn post(State(app): State<App>, form: OAuthForm) -> Result<StatusCode, ApiError> {
-    match app.oauth.introspection.revoke(&app.env(), &form.request()).await {
+    match app.oauth.introspection.revoke_token(&app.env(), &form.request()).await {
         Ok(()) => Ok(StatusCode::OK),
         Err(cause) => {
             token_log::refused(&app, &cause);

@@ -13,7 +13,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use fhir_service::access;
-use oauth_core::launch::EhrLaunch;
+use oauth_core::launch::EhrLaunchRequester;
 use serde_json::{Value, json};
 
 use crate::error::{ApiError, CALLS_MAX, GET_LAUNCH_URI, RpcError};
@@ -49,7 +49,10 @@ async fn run(app: &App, call: &ResourceRequest, asked: &Value) -> Result<Value, 
     }
     let params = asked.get("params").unwrap_or(&Value::Null);
     let address = call.context.address.map(|address| address.to_canonical().to_string());
-    let ehr = EhrLaunch { id: call.context.caller.id(app.oauth.authenticator.root_id()), address: address.as_deref() };
+    let ehr = EhrLaunchRequester {
+        id: call.context.caller.audit_id(app.oauth.authenticator.bootstrap_admin_id()),
+        address: address.as_deref(),
+    };
     let result = app.oauth.launches.get_launch_uri(&app.env(), ehr, params).await.map_err(RpcError::from)?;
     Ok(json!({"result": result}))
 }

@@ -53,6 +53,6 @@ pub(crate) async fn post_about(
 }
 
 async fn search(app: &App, call: &ResourceRequest, scope: SearchScope<'_>) -> Result<Response, ApiError> {
-    let found = search::search(&app.fhir, &call.context, scope).await?;
+    let found = search::search_resources(&app.fhir, &call.context, scope).await?;
     Ok(response::json_text(StatusCode::OK, call.context.format, found))
 }

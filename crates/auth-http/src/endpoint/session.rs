@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, StatusCode};
 use oauth_core::access::AccessError;
-use oauth_core::caller::CallerIdentity;
+use oauth_core::resource_caller::CallerIdentity;
 
 use crate::error::{ApiError, CsrfError};
 use crate::form;
@@ -27,9 +27,9 @@ pub(crate) async fn delete(
 ) -> Result<Response, ApiError> {
     let Some(authorization) = form::authorization(&headers)? else { return sign_out(&app, &headers, &visitor).await };
     let address = visitor.address.as_deref();
-    let caller = app.oauth.callers.identify_from(&app.env(), Some(authorization), address).await?;
+    let caller = app.oauth.callers.authenticate_from_address(&app.env(), Some(authorization), address).await?;
     let CallerIdentity::Token(bearer) = &caller.identity else { return Err(AccessError::Unauthenticated.into()) };
-    app.oauth.sessions.close(&app.env(), (&bearer.token, visitor.address.as_deref())).await?;
+    app.oauth.sessions.revoke_token_or_family(&app.env(), (&bearer.token, visitor.address.as_deref())).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -37,7 +37,7 @@ async fn sign_out(app: &App, headers: &HeaderMap, visitor: &BrowserContext) -> R
     if page::is_cross_site(headers, &app.pages) {
         return Err(CsrfError::CrossSite.into());
     }
-    if !app.oauth.sessions.end(&app.env(), visitor.as_browser()).await? {
+    if !app.oauth.sessions.end_browser_session(&app.env(), visitor.as_browser()).await? {
         return Err(AccessError::Unauthenticated.into());
     }
     Ok(page::with_cookie(StatusCode::NO_CONTENT.into_response(), app.pages.cookies().forget(CookieKind::Session)))

@@ -14,7 +14,7 @@ use crate::token_log;
 /// # Source
 /// Specification, POST /auth/token variants; RFC 6749, section 5.
 pub(crate) async fn post(State(app): State<App>, form: OAuthForm) -> Result<Response, ApiError> {
-    match app.oauth.tokens.exchange(&app.env(), &form.request()).await {
+    match app.oauth.tokens.answer_token_request(&app.env(), &form.request()).await {
         Ok(response) => {
             token_log::issued(&app, &response);
             private_json(&response)

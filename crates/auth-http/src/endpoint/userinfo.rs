@@ -4,7 +4,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use http::HeaderMap;
 use oauth_core::access::AccessError;
-use oauth_core::userinfo::userinfo;
+use oauth_core::userinfo::userinfo_response;
 
 use crate::error::ApiError;
 use crate::form;
@@ -18,6 +18,6 @@ use crate::state::App;
 pub(crate) async fn answer(State(app): State<App>, headers: HeaderMap, request: Request) -> Result<Response, ApiError> {
     let authorization = form::authorization(&headers)?;
     let address = form::address(request.extensions());
-    let caller = app.oauth.callers.identify_from(&app.env(), authorization, address.as_deref()).await?;
-    private_json(&userinfo(&app.oauth.issuer.documents, &caller).map_err(AccessError::from)?)
+    let caller = app.oauth.callers.authenticate_from_address(&app.env(), authorization, address.as_deref()).await?;
+    private_json(&userinfo_response(&app.oauth.issuer.documents, &caller).map_err(AccessError::from)?)
 }

@@ -7,8 +7,8 @@
 use axum::extract::State;
 use axum::response::Response;
 use fhir_service::resource_format::ResourceFormat;
-use fhir_service::validation::operation;
-use fhir_store::outcome::{OperationOutcome, OutcomeIssue};
+use fhir_service::validation::validate_operation;
+use fhir_store::operation_outcome::{OperationOutcome, OutcomeIssue};
 use http::StatusCode;
 
 use crate::address::{ResourcePath, TypePath};
@@ -24,7 +24,7 @@ pub(crate) async fn of_type(
     mut call: ResourceRequest,
 ) -> Result<Response, ApiError> {
     let body = call.take_body();
-    Ok(outcome(operation::validate_new(&app.fhir, &call.context, kind, body).await?))
+    Ok(outcome(validate_operation::validate_new_resource(&app.fhir, &call.context, kind, body).await?))
 }
 
 /// Judges a document as another version of the resource, the deletion of it, or the resource as it is stored.
@@ -34,9 +34,9 @@ pub(crate) async fn of_id(
     mut call: ResourceRequest,
 ) -> Result<Response, ApiError> {
     let body = call.take_body();
-    Ok(outcome(operation::validate_existing(&app.fhir, &call.context, key, body).await?))
+    Ok(outcome(validate_operation::validate_existing_resource(&app.fhir, &call.context, key, body).await?))
 }
 
 fn outcome(issues: Vec<OutcomeIssue>) -> Response {
-    response::json(StatusCode::OK, ResourceFormat::Fhir, &OperationOutcome::of(issues).to_value())
+    response::json(StatusCode::OK, ResourceFormat::Fhir, &OperationOutcome::from_issues(issues).to_value())
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use fhir_service::lookup;
+use fhir_service::resource_lookup;
 use serde::Deserialize;
 
 use crate::address::ResourcePath;
@@ -27,6 +27,6 @@ pub(crate) async fn get(
     Path(VersionPath { version }): Path<VersionPath>,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let found = lookup::read_version(&app.fhir, &call.context, key, version).await?;
+    let found = resource_lookup::read_resource_version(&app.fhir, &call.context, key, version).await?;
     response::found(&app, &call, &found)
 }

@@ -2,10 +2,10 @@
 //! about SQL stands in the answer.
 
 use fhir_service::error::{MigrationRunError, ScriptRunError};
-use fhir_store::outcome;
+use fhir_store::operation_outcome;
 use http::StatusCode;
-use migrations::EffectError;
-use migrations::on_demand::ScriptError;
+use migrations::MigrationEffectError;
+use migrations::on_demand_scripts::ScriptListError;
 
 use super::{ErrorResponse, packages};
 
@@ -13,13 +13,13 @@ use super::{ErrorResponse, packages};
 pub(super) fn refused(cause: &MigrationRunError, entry: Option<usize>) -> ErrorResponse {
     let row = |status, kind| ErrorResponse::new(status, kind, cause.to_string());
     let verdict = match cause {
-        MigrationRunError::Effect { refused: EffectError::Unprepared, .. } => {
-            row(StatusCode::CONFLICT, outcome::CONFLICT).retry_after(1)
+        MigrationRunError::Effect { refused: MigrationEffectError::Unprepared, .. } => {
+            row(StatusCode::CONFLICT, operation_outcome::WRITE_CONFLICT).retry_after(1)
         }
-        MigrationRunError::Effect { .. } => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID),
-        MigrationRunError::Together => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::NOT_SUPPORTED),
+        MigrationRunError::Effect { .. } => row(StatusCode::UNPROCESSABLE_ENTITY, operation_outcome::INVALID_RESOURCE),
+        MigrationRunError::Together => row(StatusCode::UNPROCESSABLE_ENTITY, operation_outcome::METHOD_NOT_SUPPORTED),
         MigrationRunError::Prepare(cause) => packages::unprepared(cause),
-        MigrationRunError::Running => row(StatusCode::CONFLICT, outcome::CONFLICT).retry_after(1),
+        MigrationRunError::Running => row(StatusCode::CONFLICT, operation_outcome::WRITE_CONFLICT).retry_after(1),
     };
     verdict.at_entry(entry)
 }
@@ -28,10 +28,12 @@ pub(super) fn refused(cause: &MigrationRunError, entry: Option<usize>) -> ErrorR
 pub(super) fn not_applied(cause: &ScriptRunError) -> ErrorResponse {
     let row = |status, kind| ErrorResponse::new(status, kind, cause.to_string());
     match cause {
-        ScriptRunError::List(ScriptError::NotAList | ScriptError::NotAScript { .. }) => {
-            row(StatusCode::BAD_REQUEST, outcome::STRUCTURE)
+        ScriptRunError::List(ScriptListError::NotAList | ScriptListError::NotAScript { .. }) => {
+            row(StatusCode::BAD_REQUEST, operation_outcome::MALFORMED_BODY)
         }
-        ScriptRunError::List(ScriptError::Changed { .. }) => row(StatusCode::CONFLICT, outcome::CONFLICT),
-        ScriptRunError::Sql { .. } => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID),
+        ScriptRunError::List(ScriptListError::Changed { .. }) => {
+            row(StatusCode::CONFLICT, operation_outcome::WRITE_CONFLICT)
+        }
+        ScriptRunError::Sql { .. } => row(StatusCode::UNPROCESSABLE_ENTITY, operation_outcome::INVALID_RESOURCE),
     }
 }

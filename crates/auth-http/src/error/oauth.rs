@@ -4,11 +4,11 @@
 //! Specification, OAuth errors: 400 also for `invalid_client`. RFC 6749, section 5.2, which adds
 //! the challenge when the client tried the `Authorization` header.
 
-use fhir_store::outcome;
+use fhir_store::operation_outcome;
 use http::StatusCode;
-use oauth_core::authenticate::ClientAuthenticationError;
+use oauth_core::client_authentication::ClientAuthenticationError;
 use oauth_core::introspection::IntrospectionError;
-use oauth_core::token::TokenError;
+use oauth_core::token_endpoint::TokenError;
 
 use super::resources::parties;
 use super::{AuthenticateChallenge, ErrorResponse, internal};
@@ -24,7 +24,9 @@ pub(crate) enum CredentialsLocation {
 
 /// The reason why there is no token, or no revocation.
 pub(super) fn refused(cause: &TokenError, credentials: CredentialsLocation) -> ErrorResponse {
-    let row = |error| ErrorResponse::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string()).oauth(error);
+    let row = |error| {
+        ErrorResponse::new(StatusCode::BAD_REQUEST, operation_outcome::BAD_REQUEST, cause.to_string()).oauth(error)
+    };
     match cause {
         TokenError::Repeated(_)
         | TokenError::Missing(_)
@@ -40,15 +42,15 @@ pub(super) fn refused(cause: &TokenError, credentials: CredentialsLocation) -> E
         | TokenError::ScopeNeedsUser(_)
         | TokenError::ScopeNotGranted(_)
         | TokenError::TooLong { .. }
-        | TokenError::Grant(_) => row(cause.code()),
+        | TokenError::Grant(_) => row(cause.error_code()),
         TokenError::Client(fault) => client(fault, credentials),
         TokenError::TooManyAttempts { retry_after_s } => {
-            ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED, cause.to_string())
-                .oauth(cause.code())
+            ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, operation_outcome::THROTTLED, cause.to_string())
+                .oauth(cause.error_code())
                 .retry_after(*retry_after_s)
         }
         TokenError::Unsettled => {
-            ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, cause.to_string())
+            ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, operation_outcome::UNAVAILABLE, cause.to_string())
                 .oauth("temporarily_unavailable")
                 .retry_after(1)
         }
@@ -58,8 +60,8 @@ pub(super) fn refused(cause: &TokenError, credentials: CredentialsLocation) -> E
 }
 
 fn client(cause: &ClientAuthenticationError, credentials: CredentialsLocation) -> ErrorResponse {
-    let row =
-        ErrorResponse::new(StatusCode::BAD_REQUEST, outcome::UNAUTHORIZED, cause.to_string()).oauth("invalid_client");
+    let row = ErrorResponse::new(StatusCode::BAD_REQUEST, operation_outcome::UNAUTHORIZED, cause.to_string())
+        .oauth("invalid_client");
     match cause {
         ClientAuthenticationError::NoCredentials
         | ClientAuthenticationError::Rejected { .. }
@@ -69,7 +71,7 @@ fn client(cause: &ClientAuthenticationError, credentials: CredentialsLocation) -
             CredentialsLocation::Form => row,
         },
         ClientAuthenticationError::TooManyAttempts { retry_after_s } => {
-            ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED, cause.to_string())
+            ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, operation_outcome::THROTTLED, cause.to_string())
                 .oauth("temporarily_unavailable")
                 .retry_after(*retry_after_s)
         }
@@ -81,7 +83,7 @@ fn client(cause: &ClientAuthenticationError, credentials: CredentialsLocation) -
 pub(super) fn not_introspected(cause: &IntrospectionError, credentials: CredentialsLocation) -> ErrorResponse {
     match cause {
         IntrospectionError::Unauthenticated => {
-            ErrorResponse::new(StatusCode::UNAUTHORIZED, outcome::UNAUTHORIZED, cause.to_string())
+            ErrorResponse::new(StatusCode::UNAUTHORIZED, operation_outcome::UNAUTHORIZED, cause.to_string())
                 .oauth("invalid_client")
                 .challenge(AuthenticateChallenge::Basic)
         }

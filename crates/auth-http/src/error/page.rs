@@ -1,8 +1,8 @@
 //! The rows of the table about pages.
 
-use fhir_store::outcome;
+use fhir_store::operation_outcome;
 use http::StatusCode;
-use oauth_core::authorize::PageError;
+use oauth_core::authorization_endpoint::AuthorizationPageError;
 use oauth_core::sign_in::SignInError;
 
 use super::ErrorResponse;
@@ -28,12 +28,12 @@ pub(super) fn not_signed_in(cause: &SignInError) -> ErrorResponse {
     let row = |status, kind| ErrorResponse::new(status, kind, cause.to_string());
     match cause {
         SignInError::Wrong | SignInError::Inactive | SignInError::SecondFactor => {
-            row(StatusCode::FORBIDDEN, outcome::FORBIDDEN).oauth("access_denied")
+            row(StatusCode::FORBIDDEN, operation_outcome::FORBIDDEN).oauth("access_denied")
         }
-        SignInError::TooMany { retry_after_s } => row(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED)
+        SignInError::TooMany { retry_after_s } => row(StatusCode::TOO_MANY_REQUESTS, operation_outcome::THROTTLED)
             .oauth("temporarily_unavailable")
             .retry_after(*retry_after_s),
-        SignInError::Crowded { retry_after_s } => row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE)
+        SignInError::Crowded { retry_after_s } => row(StatusCode::SERVICE_UNAVAILABLE, operation_outcome::UNAVAILABLE)
             .oauth("temporarily_unavailable")
             .retry_after(*retry_after_s),
         SignInError::Store(cause) => parties(cause),
@@ -41,10 +41,10 @@ pub(super) fn not_signed_in(cause: &SignInError) -> ErrorResponse {
 }
 
 /// The reason why an authorization ended here and not at the app.
-pub(super) fn not_authorized(cause: PageError) -> ErrorResponse {
-    let row = ErrorResponse::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string());
+pub(super) fn not_authorized(cause: AuthorizationPageError) -> ErrorResponse {
+    let row = ErrorResponse::new(StatusCode::BAD_REQUEST, operation_outcome::BAD_REQUEST, cause.to_string());
     match cause {
-        PageError::UnknownApp | PageError::InactiveApp => row.oauth("invalid_client"),
+        AuthorizationPageError::UnknownApp | AuthorizationPageError::InactiveApp => row.oauth("invalid_client"),
         _ => row,
     }
 }
@@ -52,9 +52,12 @@ pub(super) fn not_authorized(cause: PageError) -> ErrorResponse {
 /// The reason why a form was not believed.
 pub(super) fn not_believed(cause: CsrfError) -> ErrorResponse {
     match cause {
-        CsrfError::Incomplete => ErrorResponse::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string()),
+        CsrfError::Incomplete => {
+            ErrorResponse::new(StatusCode::BAD_REQUEST, operation_outcome::BAD_REQUEST, cause.to_string())
+        }
         CsrfError::CrossSite | CsrfError::Invalid => {
-            ErrorResponse::new(StatusCode::FORBIDDEN, outcome::FORBIDDEN, cause.to_string()).oauth("access_denied")
+            ErrorResponse::new(StatusCode::FORBIDDEN, operation_outcome::FORBIDDEN, cause.to_string())
+                .oauth("access_denied")
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The rows of the table about the operations of payers.
 
-use fhir_service::error::PayerError;
-use fhir_store::outcome::{self, IssueKind, IssueSeverity};
+use fhir_service::error::PayerOperationError;
+use fhir_store::operation_outcome::{self, IssueKind, IssueSeverity};
 use http::StatusCode;
 use payer_exchange::davinci_export::DavinciExportError;
 
@@ -14,33 +14,37 @@ const PROCESSING: IssueKind =
     IssueKind { id: Some("bad-request"), severity: IssueSeverity::Error, code: "processing", text: "Bad request" };
 
 /// An operation that was not done.
-pub(super) fn refused(cause: &PayerError) -> ErrorResponse {
+pub(super) fn refused(cause: &PayerOperationError) -> ErrorResponse {
     let row = |status, kind| ErrorResponse::new(status, kind, cause.to_string());
     match cause {
-        PayerError::Prefer => row(StatusCode::BAD_REQUEST, PROCESSING),
-        PayerError::Export(_)
-        | PayerError::NotExported(_)
-        | PayerError::Davinci(
+        PayerOperationError::Prefer => row(StatusCode::BAD_REQUEST, PROCESSING),
+        PayerOperationError::Export(_)
+        | PayerOperationError::NotExported(_)
+        | PayerOperationError::Davinci(
             DavinciExportError::NoType | DavinciExportError::UnknownType(_) | DavinciExportError::FilterOnClaims,
-        ) => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
-        PayerError::Davinci(
+        ) => row(StatusCode::BAD_REQUEST, operation_outcome::BAD_REQUEST),
+        PayerOperationError::Davinci(
             DavinciExportError::UnservedType(_)
             | DavinciExportError::Profile(_)
             | DavinciExportError::Inactive
             | DavinciExportError::NoOrganization
             | DavinciExportError::NoMember(_),
         )
-        | PayerError::MatchedGroup
-        | PayerError::Sent(_)
-        | PayerError::UnresolvedPayor
-        | PayerError::NoMatch => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID),
-        PayerError::NoClaim => row(StatusCode::FORBIDDEN, outcome::FORBIDDEN).oauth("access_denied"),
-        PayerError::NoClaimForExport => {
-            row(StatusCode::UNAUTHORIZED, outcome::UNAUTHORIZED).challenge(AuthenticateChallenge::Bearer)
+        | PayerOperationError::MatchedGroup
+        | PayerOperationError::Sent(_)
+        | PayerOperationError::UnresolvedPayor
+        | PayerOperationError::NoMatch => row(StatusCode::UNPROCESSABLE_ENTITY, operation_outcome::INVALID_RESOURCE),
+        PayerOperationError::NoClaim => row(StatusCode::FORBIDDEN, operation_outcome::FORBIDDEN).oauth("access_denied"),
+        PayerOperationError::NoClaimForExport => {
+            row(StatusCode::UNAUTHORIZED, operation_outcome::UNAUTHORIZED).challenge(AuthenticateChallenge::Bearer)
         }
-        PayerError::SeveralOrganizations { .. } => row(StatusCode::CONFLICT, outcome::CONFLICT),
-        PayerError::NoJob => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
-        PayerError::JobFailed => row(StatusCode::INTERNAL_SERVER_ERROR, outcome::INTERNAL),
-        PayerError::TooManyJobs(_) => row(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED).retry_after(JOBS_RETRY_S),
+        PayerOperationError::SeveralOrganizations { .. } => {
+            row(StatusCode::CONFLICT, operation_outcome::WRITE_CONFLICT)
+        }
+        PayerOperationError::NoJob => row(StatusCode::NOT_FOUND, operation_outcome::NOT_FOUND),
+        PayerOperationError::JobFailed => row(StatusCode::INTERNAL_SERVER_ERROR, operation_outcome::INTERNAL_ERROR),
+        PayerOperationError::TooManyJobs(_) => {
+            row(StatusCode::TOO_MANY_REQUESTS, operation_outcome::THROTTLED).retry_after(JOBS_RETRY_S)
+        }
     }
 }

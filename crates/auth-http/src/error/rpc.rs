@@ -1,6 +1,6 @@
 //! The rows of the table about calls by name.
 
-use fhir_store::outcome;
+use fhir_store::operation_outcome;
 use http::StatusCode;
 use oauth_core::launch::LaunchUriError;
 
@@ -30,8 +30,10 @@ pub(crate) enum RpcError {
 pub(super) fn not_called(cause: &RpcError) -> ErrorResponse {
     let row = |kind| ErrorResponse::new(StatusCode::UNPROCESSABLE_ENTITY, kind, cause.to_string());
     match cause {
-        RpcError::NotACall => ErrorResponse::new(StatusCode::BAD_REQUEST, outcome::STRUCTURE, cause.to_string()),
-        RpcError::UnknownMethod(_) => row(outcome::NOT_SUPPORTED),
+        RpcError::NotACall => {
+            ErrorResponse::new(StatusCode::BAD_REQUEST, operation_outcome::MALFORMED_BODY, cause.to_string())
+        }
+        RpcError::UnknownMethod(_) => row(operation_outcome::METHOD_NOT_SUPPORTED),
         RpcError::LaunchUri(LaunchUriError::Store(cause)) => parties(cause),
         RpcError::LaunchUri(LaunchUriError::Sign(_)) => internal(),
         RpcError::LaunchUri(
@@ -41,6 +43,6 @@ pub(super) fn not_called(cause: &RpcError) -> ErrorResponse {
             | LaunchUriError::UnknownUser
             | LaunchUriError::UnknownPatient
             | LaunchUriError::OtherIssuer { .. },
-        ) => row(outcome::INVALID),
+        ) => row(operation_outcome::INVALID_RESOURCE),
     }
 }

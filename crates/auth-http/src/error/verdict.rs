@@ -1,6 +1,6 @@
 //! What a fault comes to, before it takes the form of one face of the server.
 
-use fhir_store::outcome::{IssueKind, OperationOutcome};
+use fhir_store::operation_outcome::{IssueKind, OperationOutcome};
 use http::header::{ALLOW, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ impl ErrorResponse {
         let text = text.into();
         Self {
             status,
-            outcome: kind.outcome().diagnostics(text.as_str()),
+            outcome: kind.to_outcome().with_diagnostics(text.as_str()),
             code: kind.code,
             error: "invalid_request",
             text,
@@ -64,7 +64,9 @@ impl ErrorResponse {
     /// With the Bundle entry it happened at, if it happened at one.
     pub(crate) fn at_entry(self, entry: Option<usize>) -> Self {
         match entry {
-            Some(index) => Self { outcome: self.outcome.within(&fhir_store::bundle::expression(index)), ..self },
+            Some(index) => {
+                Self { outcome: self.outcome.prefix_expressions(&fhir_store::bundle::entry_fhirpath(index)), ..self }
+            }
             None => self,
         }
     }
@@ -111,7 +113,7 @@ impl ErrorResponse {
     /// word, and so has the body, as has that of `invalid_token`.
     pub(crate) fn outcome_body(&self) -> Value {
         match self.error {
-            "insufficient_scope" | "invalid_token" => self.outcome.clone().oauth_error(self.error).to_value(),
+            "insufficient_scope" | "invalid_token" => self.outcome.clone().with_oauth_error(self.error).to_value(),
             _ => self.outcome.to_value(),
         }
     }
@@ -149,12 +151,12 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use fhir_store::outcome;
+    use fhir_store::operation_outcome;
 
     use super::*;
 
     fn verdict(text: &str) -> ErrorResponse {
-        ErrorResponse::new(StatusCode::NOT_FOUND, outcome::NOT_FOUND, text)
+        ErrorResponse::new(StatusCode::NOT_FOUND, operation_outcome::NOT_FOUND, text)
     }
 
     #[test]

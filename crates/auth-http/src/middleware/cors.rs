@@ -48,7 +48,7 @@ fn common() -> CorsLayer {
             IF_NONE_MATCH,
             HeaderName::from_static("if-none-exist"),
             HeaderName::from_static("prefer"),
-            request_id::HEADER,
+            request_id::REQUEST_ID_HEADER,
         ])
         .expose_headers([
             LOCATION,
@@ -58,7 +58,7 @@ fn common() -> CorsLayer {
             RETRY_AFTER,
             WWW_AUTHENTICATE,
             HeaderName::from_static("x-progress"),
-            request_id::HEADER,
+            request_id::REQUEST_ID_HEADER,
         ])
         .max_age(PREFLIGHT_MAX_AGE)
 }

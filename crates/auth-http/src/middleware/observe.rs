@@ -7,8 +7,8 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::HeaderValue;
-use server_kit::middleware::observe::count_response;
 use server_kit::middleware::request_id;
+use server_kit::middleware::request_metrics::record_response_metrics;
 use tracing::{Instrument as _, debug, error_span};
 
 use crate::api::Api;
@@ -22,8 +22,8 @@ const REQUEST_ID_MAX_BYTES: usize = 64;
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     // The clock of the day may be set while a request runs.
     let started = Instant::now();
-    let fresh = || HeaderValue::try_from(app.env().identifier()).unwrap_or(HeaderValue::from_static("none"));
-    let id = request_id::of(request.headers(), REQUEST_ID_MAX_BYTES, fresh);
+    let fresh = || HeaderValue::try_from(app.env().random_identifier()).unwrap_or(HeaderValue::from_static("none"));
+    let id = request_id::caller_request_id_or_fresh(request.headers(), REQUEST_ID_MAX_BYTES, fresh);
     let name = id.to_str().unwrap_or_default();
     let span = error_span!("request", request_id = name);
     let api = Api::of(request.uri().path());
@@ -33,11 +33,11 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     async {
         let place = ErrorContext { api, pages: &app.pages, base_url: app.base_url(), request_id: name };
         let mut response = render(next.run(request).await, &place);
-        response.headers_mut().insert(request_id::HEADER, id.clone());
+        response.headers_mut().insert(request_id::REQUEST_ID_HEADER, id.clone());
         let status = response.status();
         let route = route.as_ref().map_or("none", MatchedPath::as_str);
         let elapsed = started.elapsed();
-        count_response(&method, route, status, elapsed);
+        record_response_metrics(&method, route, status, elapsed);
         debug!(%method, route, status = status.as_u16(), elapsed_us = elapsed.as_micros(), "request answered");
         response
     }

@@ -3,7 +3,7 @@
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use server_kit::middleware::panic::catch_panic;
+use server_kit::middleware::catch_panic::catch_panic;
 
 use crate::error::ApiError;
 

@@ -14,7 +14,7 @@ pub(crate) async fn refuse(State(app): State<App>, request: Request, next: Next)
     tokio::select! {
         biased;
         response = next.run(request) => response,
-        () = app.health.stalled() => {
+        () = app.health.wait_until_stalled() => {
             ApiError::from(StoreError::Unavailable("the database does not answer".into())).into_response()
         }
     }

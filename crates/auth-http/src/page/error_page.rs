@@ -2,7 +2,7 @@
 
 use askama::Template as _;
 use http::StatusCode;
-use oauth_core::authorize::PageError;
+use oauth_core::authorization_endpoint::AuthorizationPageError;
 
 use super::view::ErrorPage;
 use crate::error::{ApiError, CsrfError, ErrorResponse};
@@ -71,30 +71,30 @@ fn words(fault: &ApiError, status: StatusCode) -> Words {
 }
 
 /// An authorization that cannot go on, and that the app must not learn of.
-fn unauthorized(cause: PageError) -> Words {
+fn unauthorized(cause: AuthorizationPageError) -> Words {
     match cause {
-        PageError::UnknownApp | PageError::InactiveApp => Words {
+        AuthorizationPageError::UnknownApp | AuthorizationPageError::InactiveApp => Words {
             heading: "This app cannot be connected",
             text: "The app that brought you here is not registered with us, or not any more. Nothing was shared with it.",
             advice: "Ask whoever makes the app.",
         },
-        PageError::RedirectUri => Words {
+        AuthorizationPageError::RedirectUri => Words {
             heading: "This app cannot be connected",
             text: "The app wants our answer sent to a place that is not known to be its own. To protect you, nothing was \
                    shared with it.",
             advice: "Ask whoever makes the app.",
         },
-        PageError::Transaction => Words {
+        AuthorizationPageError::Transaction => Words {
             heading: "This page cannot be opened",
             text: "A part of its address is missing or was changed. Nothing was changed or shared by opening it.",
             advice: "Go back to the app and start again.",
         },
-        PageError::TransactionExpired => Words {
+        AuthorizationPageError::TransactionExpired => Words {
             heading: "This took too long",
             text: "For your safety a request has to be finished within a quarter of an hour. Nothing was shared.",
             advice: "Go back to the app and start again.",
         },
-        PageError::Patient => Words {
+        AuthorizationPageError::Patient => Words {
             heading: "This record cannot be chosen",
             text: "You may not use this record, or not any more. Nothing was shared.",
             advice: "Go back and choose another one.",

@@ -31,7 +31,7 @@ impl FromRequest<App> for PageForm {
         let form = Self { visitor, fields };
         let path = parts.uri.path();
         let token = form.get("csrf");
-        if token.is_some_and(|token| app.oauth.forms.verifies(form.visitor.anchor(path), path, token)) {
+        if token.is_some_and(|token| app.oauth.forms.verifies_form_token(form.visitor.anchor(path), path, token)) {
             return Ok(form);
         }
         Err(CsrfError::Invalid.into())

@@ -49,7 +49,7 @@ pub(crate) const AUTHORIZE: &str = "/auth/authorize";
 
 /// Returns the form at `path`, with a CSRF token for this visitor.
 pub(crate) fn form(app: &App, visitor: &BrowserContext, path: &str) -> FormView {
-    let csrf = app.oauth.forms.token(visitor.anchor(path), path);
+    let csrf = app.oauth.forms.form_token(visitor.anchor(path), path);
     FormView { action: app.pages.link(path), csrf }
 }
 

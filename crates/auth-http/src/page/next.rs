@@ -1,7 +1,7 @@
 //! Where a browser goes next: to a page of ours, or to the app.
 
 use axum::response::Response;
-use oauth_core::authorize::{AuthorizeError, ClientRedirect, NextPage};
+use oauth_core::authorization_endpoint::{AuthorizationRequestError, ClientRedirect, NextPageOrRedirect};
 
 use super::{GRANT, LOGIN, PATIENT, see};
 use crate::error::ApiError;
@@ -12,13 +12,13 @@ use crate::token_log;
 ///
 /// # Errors
 /// When it is told on a page of ours why nothing does.
-pub(crate) fn go(app: &App, next: Result<NextPage, AuthorizeError>) -> Result<Response, ApiError> {
+pub(crate) fn go(app: &App, next: Result<NextPageOrRedirect, AuthorizationRequestError>) -> Result<Response, ApiError> {
     let link = |path, transaction: &str| see(&app.pages.link_with(path, transaction));
     match next {
-        Ok(NextPage::Leave(departure)) => leave(&departure),
-        Ok(NextPage::SignIn(page)) => link(LOGIN, &page.transaction),
-        Ok(NextPage::PickPatient(page)) => link(PATIENT, &page.transaction),
-        Ok(NextPage::Consent(page)) => link(GRANT, &page.transaction),
+        Ok(NextPageOrRedirect::Leave(departure)) => leave(&departure),
+        Ok(NextPageOrRedirect::SignIn(page)) => link(LOGIN, &page.transaction),
+        Ok(NextPageOrRedirect::PickPatient(page)) => link(PATIENT, &page.transaction),
+        Ok(NextPageOrRedirect::Consent(page)) => link(GRANT, &page.transaction),
         Err(fault) => refuse(fault),
     }
 }
@@ -35,13 +35,13 @@ pub(crate) fn leave(departure: &ClientRedirect) -> Result<Response, ApiError> {
 ///
 /// # Errors
 /// When the person is told.
-pub(crate) fn refuse(fault: AuthorizeError) -> Result<Response, ApiError> {
+pub(crate) fn refuse(fault: AuthorizationRequestError) -> Result<Response, ApiError> {
     match fault {
-        AuthorizeError::Redirect { departure, cause } => {
+        AuthorizationRequestError::Redirect { departure, cause } => {
             token_log::not_authorized(&cause);
             leave(&departure)
         }
-        AuthorizeError::Page(cause) => Err(ApiError::Authorize(cause)),
-        AuthorizeError::Store(cause) => Err(cause.into()),
+        AuthorizationRequestError::Page(cause) => Err(ApiError::Authorize(cause)),
+        AuthorizationRequestError::Store(cause) => Err(cause.into()),
     }
 }

@@ -6,8 +6,8 @@ use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::response::Response;
 use http::header::SET_COOKIE;
 use http::request::Parts;
-use oauth_core::authorize::UserAgent;
-use oauth_core::session;
+use oauth_core::authorization_endpoint::UserAgentContext;
+use oauth_core::browser_session;
 use secrecy::ExposeSecret as _;
 
 use crate::error::ApiError;
@@ -32,7 +32,7 @@ impl FromRequestParts<App> for BrowserContext {
         let cookies = app.pages.cookies();
         let known = cookies.read(&parts.headers, CookieKind::Browser);
         let is_new = known.is_none();
-        let made = || session::fresh_cookie(&app.env()).expose_secret().to_owned();
+        let made = || browser_session::generate_session_cookie(&app.env()).expose_secret().to_owned();
         Ok(Self {
             session: cookies.read(&parts.headers, CookieKind::Session),
             browser: known.unwrap_or_else(made),
@@ -47,8 +47,8 @@ impl FromRequestParts<App> for BrowserContext {
 
 impl BrowserContext {
     /// As the rules know it.
-    pub(crate) fn as_browser(&self) -> UserAgent<'_> {
-        UserAgent { session: self.session.as_deref(), address: self.address.as_deref() }
+    pub(crate) fn as_browser(&self) -> UserAgentContext<'_> {
+        UserAgentContext { session: self.session.as_deref(), address: self.address.as_deref() }
     }
 
     /// Returns what the mark of a form is made for: the browser before sign-in, afterwards the session, so that a form

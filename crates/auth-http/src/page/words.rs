@@ -3,16 +3,16 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use oauth_core::authorize::PatientSearchResults;
-use oauth_core::authorize::{AppCard, ConsentItem, ConsentItemGroup, ConsentPage};
-use oauth_core::connected::{AuthorizedVia, ConnectedApp, ConnectionId};
+use oauth_core::authorization_endpoint::PatientSearchPagination;
+use oauth_core::authorization_endpoint::{AppSummary, ConsentCheckbox, ConsentCheckboxGroup, ConsentPage};
+use oauth_core::connected_apps::{AppAuthorizationMethod, AppConnectionId, ConnectedApp};
 use oauth_core::ports::PatientSummary;
 
 use super::view::{AppView, ConnectedAppView, ConsentGroupView, ConsentItemView, ConsentSubjectView};
 use crate::page_frame::initial;
 
 /// An app.
-pub(crate) fn app(card: &AppCard) -> AppView {
+pub(crate) fn app(card: &AppSummary) -> AppView {
     AppView {
         name: card.name.clone(),
         initial: initial(&card.name),
@@ -29,7 +29,7 @@ pub(crate) fn subject(patient: &PatientSummary, asked: &ConsentPage) -> ConsentS
 }
 
 /// Returns what the page says to a person who refused something when this app asked before.
-pub(crate) fn earlier_refusal(items: &[ConsentItem]) -> Option<&'static str> {
+pub(crate) fn earlier_refusal(items: &[ConsentCheckbox]) -> Option<&'static str> {
     let mut optional = items.iter().filter(|item| !item.required);
     if !optional.clone().any(|item| item.declined) {
         return None;
@@ -42,23 +42,25 @@ pub(crate) fn earlier_refusal(items: &[ConsentItem]) -> Option<&'static str> {
 }
 
 /// Returns what is asked for, group by group.
-pub(crate) fn groups(items: &[ConsentItem]) -> Vec<ConsentGroupView> {
+pub(crate) fn groups(items: &[ConsentCheckbox]) -> Vec<ConsentGroupView> {
     let groups = items.chunk_by(|one, other| one.group == other.group);
     groups.filter_map(|items| items.first().map(|first| group(first.group, items))).collect()
 }
 
-fn group(of: ConsentItemGroup, items: &[ConsentItem]) -> ConsentGroupView {
+fn group(of: ConsentCheckboxGroup, items: &[ConsentCheckbox]) -> ConsentGroupView {
     let (title, detail) = match of {
-        ConsentItemGroup::Identity => ("Who you are", None),
-        ConsentItemGroup::Record => {
+        ConsentCheckboxGroup::Identity => ("Who you are", None),
+        ConsentCheckboxGroup::Record => {
             ("Health information", Some("Take away the tick from what you want to keep to yourself."))
         }
-        ConsentItemGroup::Directory => {
+        ConsentCheckboxGroup::Directory => {
             ("Names behind the record", Some("Doctors, places and organizations it speaks of."))
         }
-        ConsentItemGroup::User => ("What you may see", Some("Whatever you may open yourself, not one record alone.")),
-        ConsentItemGroup::Duration => ("For how long", None),
-        ConsentItemGroup::Other => ("More", None),
+        ConsentCheckboxGroup::User => {
+            ("What you may see", Some("Whatever you may open yourself, not one record alone."))
+        }
+        ConsentCheckboxGroup::Duration => ("For how long", None),
+        ConsentCheckboxGroup::Other => ("More", None),
     };
     let items = items.iter().map(|item| ConsentItemView {
         scope: item.scope.clone(),
@@ -80,13 +82,13 @@ pub(crate) const CLIENT_FIELD: &str = "client";
 pub(crate) fn connected(let_in: &ConnectedApp) -> ConnectedAppView {
     ConnectedAppView {
         held: match &let_in.held {
-            ConnectionId::Grant(id) => (GRANT_FIELD, id.clone()),
-            ConnectionId::Direct(client_id) => (CLIENT_FIELD, client_id.clone()),
+            AppConnectionId::Grant(id) => (GRANT_FIELD, id.clone()),
+            AppConnectionId::Direct(client_id) => (CLIENT_FIELD, client_id.clone()),
         },
         by: match let_in.by {
-            AuthorizedVia::Page => None,
-            AuthorizedVia::Password => Some("your password, which the app was given"),
-            AuthorizedVia::Issuer => Some("your sign-in at another service"),
+            AppAuthorizationMethod::Page => None,
+            AppAuthorizationMethod::Password => Some("your password, which the app was given"),
+            AppAuthorizationMethod::Issuer => Some("your sign-in at another service"),
         },
         card: app(&let_in.app),
         patient: let_in.patient.as_ref().map(|patient| patient.name.clone()),
@@ -130,7 +132,7 @@ fn sex(stored: &str) -> Option<&'static str> {
 }
 
 /// Returns how many patients a search found, and which of them are on the page.
-pub(crate) fn found(search: &PatientSearchResults, shown: usize) -> String {
+pub(crate) fn found(search: &PatientSearchPagination, shown: usize) -> String {
     let count = match (search.total, search.is_cut) {
         (total, true) => format!("The first {total} patients found. Type more to find the others."),
         (1, false) => "1 patient found.".to_owned(),

@@ -3,8 +3,8 @@
 //! Their names hold a digest of their content, so they can be kept for ever.
 
 use bytes::Bytes;
-use oauth_core::document::StaticDocument;
-use oauth_core::jose::{base64url, sha256};
+use oauth_core::jose::{encode_base64url, sha256};
+use oauth_core::static_document::StaticDocument;
 
 use super::theme::{AccentColors, PageLogo, PageTheme};
 
@@ -22,7 +22,7 @@ pub(crate) struct StaticAsset {
 
 impl StaticAsset {
     fn new(extension: &str, media_type: &'static str, body: Bytes) -> Self {
-        let digest = base64url(sha256(&body).get(..DIGEST_BYTES).unwrap_or_default());
+        let digest = encode_base64url(sha256(&body).get(..DIGEST_BYTES).unwrap_or_default());
         let document = StaticDocument { etag: format!("\"{digest}\""), body };
         Self { name: format!("{digest}.{extension}"), media_type, document }
     }

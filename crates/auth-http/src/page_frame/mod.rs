@@ -11,7 +11,7 @@ use assets::{StaticAsset, StaticAssets};
 pub(crate) use cookie::{CookieKind, RequestCookies};
 pub(crate) use frame::PageFrame;
 pub(crate) use theme::initial;
-pub use theme::{AccentColors, Color, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageThemeError, PageTitle};
+pub use theme::{AccentColors, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageThemeError, PageTitle, SrgbColor};
 
 /// The Content-Security-Policy of pages. No `form-action`: browsers apply it to the redirect that answers
 /// a form, and that one leads to the app.

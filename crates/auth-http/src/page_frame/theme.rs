@@ -14,17 +14,17 @@ const CONTRAST_MIN: f64 = 4.5;
 /// dark.
 const CONTRAST_MADE: f64 = 6.5;
 /// What the accent of the light scheme is read on or with: `--card` and `--paper` of the stylesheet.
-const LIGHT: [(&str, Color); 2] = [("white", Color([255; 3])), ("the page", Color([0xf4, 0xf6, 0xf8]))];
+const LIGHT: [(&str, SrgbColor); 2] = [("white", SrgbColor([255; 3])), ("the page", SrgbColor([0xf4, 0xf6, 0xf8]))];
 /// The same of the dark scheme: `--card`, and `--paper`, which is also the text on a button.
-const DARK: [(&str, Color); 2] =
-    [("the dark card", Color([0x1a, 0x21, 0x29])), ("the dark page", Color([0x11, 0x16, 0x1c]))];
+const DARK: [(&str, SrgbColor); 2] =
+    [("the dark card", SrgbColor([0x1a, 0x21, 0x29])), ("the dark page", SrgbColor([0x11, 0x16, 0x1c]))];
 /// The accent where none is chosen: a quiet blue-green.
-const ACCENT: Color = Color([0x0b, 0x5c, 0x6b]);
+const ACCENT: SrgbColor = SrgbColor([0x0b, 0x5c, 0x6b]);
 /// Steps from a colour to white in which one that is read on dark is looked for.
 const STEPS: u8 = 50;
 /// Longest name of an organization on its pages, in characters.
 const TITLE_MAX: usize = 60;
-/// Largest logo that is served from a file, in bytes: every member loads it.
+/// The largest logo file that is served, in bytes.
 pub const LOGO_MAX_BYTES: usize = 256 * 1024;
 
 /// How the pages look.
@@ -46,7 +46,7 @@ impl Default for PageTheme {
     }
 }
 
-/// A name that fits on a page.
+/// The title of the pages, short enough to fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageTitle(String);
 
@@ -76,7 +76,7 @@ impl FromStr for PageTitle {
     }
 }
 
-/// A picture.
+/// The logo of the pages: an https URL or a file that the server serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageLogo {
     /// Elsewhere, by https: browsers load nothing else into these pages.
@@ -90,7 +90,7 @@ pub enum PageLogo {
     },
 }
 
-/// The kinds of pictures every browser shows.
+/// The image format of a logo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogoFormat {
     /// `image/svg+xml`
@@ -104,9 +104,9 @@ pub enum LogoFormat {
 }
 
 impl LogoFormat {
-    /// Returns the kind that a file's extension names, whatever its case.
+    /// Returns the format that a file extension names, in any case.
     #[must_use]
-    pub fn of_extension(extension: &str) -> Option<Self> {
+    pub fn from_extension(extension: &str) -> Option<Self> {
         let kinds = [("svg", Self::Svg), ("png", Self::Png), ("jpg", Self::Jpeg), ("jpeg", Self::Jpeg)];
         let mut kinds = kinds.into_iter().chain([("webp", Self::Webp)]);
         kinds.find(|(known, _)| known.eq_ignore_ascii_case(extension)).map(|(_, kind)| kind)
@@ -122,11 +122,11 @@ impl LogoFormat {
     }
 }
 
-/// The accent of either colour scheme.
+/// The accent colors of the light and the dark color scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccentColors {
-    pub(crate) on_light: Color,
-    pub(crate) on_dark: Color,
+    pub(crate) on_light: SrgbColor,
+    pub(crate) on_dark: SrgbColor,
 }
 
 impl Default for AccentColors {
@@ -136,12 +136,11 @@ impl Default for AccentColors {
 }
 
 impl AccentColors {
-    /// Returns the accent of the light scheme, and of the dark one: where that is not chosen, it is the first one with
-    /// as much white in it as it needs.
+    /// Creates accent colors; a missing dark one is a lighter shade of the light one.
     ///
     /// # Errors
     /// When text in, or on, a colour could not be read.
-    pub fn new(on_light: Option<Color>, on_dark: Option<Color>) -> Result<Self, PageThemeError> {
+    pub fn new(on_light: Option<SrgbColor>, on_dark: Option<SrgbColor>) -> Result<Self, PageThemeError> {
         let on_light = on_light.unwrap_or(ACCENT);
         check(on_light, &LIGHT)?;
         if let Some(on_dark) = on_dark {
@@ -151,23 +150,23 @@ impl AccentColors {
     }
 }
 
-fn check(colour: Color, against: &[(&'static str, Color)]) -> Result<(), PageThemeError> {
+fn check(colour: SrgbColor, against: &[(&'static str, SrgbColor)]) -> Result<(), PageThemeError> {
     let unreadable =
         against.iter().map(|(with, other)| (*with, colour.contrast(*other))).find(|(_, it)| *it < CONTRAST_MIN);
     unreadable.map_or(Ok(()), |(with, contrast)| Err(PageThemeError::Contrast { contrast, with }))
 }
 
-fn lightened(colour: Color) -> Color {
+fn lightened(colour: SrgbColor) -> SrgbColor {
     let mut candidates = (0..=STEPS).map(|step| colour.towards_white(step));
-    let reads = |candidate: &Color| DARK.iter().all(|(_, other)| candidate.contrast(*other) >= CONTRAST_MADE);
-    candidates.find(reads).unwrap_or(Color([255; 3]))
+    let reads = |candidate: &SrgbColor| DARK.iter().all(|(_, other)| candidate.contrast(*other) >= CONTRAST_MADE);
+    candidates.find(reads).unwrap_or(SrgbColor([255; 3]))
 }
 
-/// A colour of sRGB.
+/// An sRGB color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Color([u8; 3]);
+pub struct SrgbColor([u8; 3]);
 
-impl Color {
+impl SrgbColor {
     /// 1 for equal colours, 21 for black and white.
     ///
     /// # Source
@@ -195,7 +194,7 @@ impl Color {
     }
 }
 
-impl FromStr for Color {
+impl FromStr for SrgbColor {
     type Err = PageThemeError;
 
     fn from_str(text: &str) -> Result<Self, PageThemeError> {
@@ -209,14 +208,14 @@ impl FromStr for Color {
     }
 }
 
-impl fmt::Display for Color {
+impl fmt::Display for SrgbColor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [red, green, blue] = self.0;
         write!(f, "#{red:02x}{green:02x}{blue:02x}")
     }
 }
 
-/// What cannot be shown.
+/// The reason why a page theme cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PageThemeError {
     /// A name nobody could read.
@@ -239,7 +238,7 @@ pub enum PageThemeError {
 mod tests {
     use super::*;
 
-    fn colour(text: &str) -> Color {
+    fn colour(text: &str) -> SrgbColor {
         text.parse().unwrap()
     }
 
@@ -289,7 +288,7 @@ mod tests {
     #[test]
     fn only_six_digits_are_a_colour_and_only_a_short_line_a_name() {
         for text in ["", "#fff", "0b5c6b", "#0b5c6", "#0b5c6bb", "#+b5c6b", "#ééé", "red", "#0b5c6b;}"] {
-            assert_eq!(text.parse::<Color>(), Err(PageThemeError::Colour), "{text}");
+            assert_eq!(text.parse::<SrgbColor>(), Err(PageThemeError::Colour), "{text}");
         }
         assert_eq!(colour("#0B5c6b").to_string(), "#0b5c6b");
         for text in ["", "  ", "a\nb", &"x".repeat(61)] {
@@ -300,8 +299,8 @@ mod tests {
 
     #[test]
     fn a_logo_is_known_by_its_extension() {
-        assert_eq!(LogoFormat::of_extension("SVG"), Some(LogoFormat::Svg));
-        assert_eq!(LogoFormat::of_extension("jpeg"), LogoFormat::of_extension("jpg"));
-        assert_eq!(LogoFormat::of_extension("html"), None);
+        assert_eq!(LogoFormat::from_extension("SVG"), Some(LogoFormat::Svg));
+        assert_eq!(LogoFormat::from_extension("jpeg"), LogoFormat::from_extension("jpg"));
+        assert_eq!(LogoFormat::from_extension("html"), None);
     }
 }

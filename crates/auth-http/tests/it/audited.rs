@@ -1,6 +1,6 @@
 //! Audit events as an auditor finds them, and that only the server writes them.
 
-use auth_storage::AuditLog;
+use auth_storage::AuditLogWriter;
 use oauth_core::ports::{AuditAction, AuditRecord, AuditSink as _};
 use serde_json::{Value, json};
 
@@ -21,12 +21,12 @@ async fn events(world: &World, query: &str, count: usize) -> Vec<Value> {
 /// Two tokens of a partner, a minute apart. What is written together has one time, so each is written alone.
 async fn record(world: &World) {
     for minute in [0, 1] {
-        let log = AuditLog::start(world.db().clone());
+        let log = AuditLogWriter::start(world.db().clone());
         log.record(AuditRecord {
             client_id: Some("partner".to_owned()),
             ..AuditRecord::new(FIRST_US + minute * 60_000_000, AuditAction::Token)
         });
-        log.stop().await;
+        log.drain_and_stop().await;
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a member match needs to find a member, and what its answers tell of one.
 
-use payer_exchange::member_match::IdentifierRule;
+use payer_exchange::member_match::MemberIdentifierRule;
 use serde_json::{Value, json};
 
 use crate::payers::{accepted, bundle, file, manifest, members, parameters, partner, person, post};
@@ -74,7 +74,7 @@ async fn name_birth_date_and_gender_alone_tell_nobody_who_is_a_member() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deployment_may_take_demographics_alone() {
-    let world = World::with(Choice { identifier_rule: IdentifierRule::Optional, ..Choice::default() }).await;
+    let world = World::with(Choice { identifier_rule: MemberIdentifierRule::Optional, ..Choice::default() }).await;
     members(&world).await;
     let token = partner(&world, "payer-b", "1000000001").await;
     let mut sent = bundle("Adler", "1000000001");

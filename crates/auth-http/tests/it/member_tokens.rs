@@ -1,11 +1,12 @@
 //! Tokens that a person authorized, from the code to their end, over the databases.
 
-use oauth_core::authorization::{Authorization, LaunchContext};
 use oauth_core::client::GrantType;
+use oauth_core::end_user::EndUser;
+use oauth_core::granted_authorization::{GrantedAuthorization, LaunchContext};
 use oauth_core::jose::sha256;
-use oauth_core::person::Person;
 use oauth_core::ports::{
-    AuthorizationCodeStore as _, ClientStore as _, GrantDecision, GrantStore as _, IssuedCode, MemberGrant,
+    AuthorizationCodeRecord, AuthorizationCodeStore as _, ConsentGrant, ConsentGrantDecision, ConsentGrantStore as _,
+    RegistrationStore as _,
 };
 use serde_json::{Value, json};
 
@@ -37,11 +38,11 @@ async fn code(world: &World, name: &str) -> String {
         need_patient_banner: Some(true),
         ..LaunchContext::default()
     };
-    let authorization = Authorization {
+    let authorization = GrantedAuthorization {
         grant: GrantType::AuthorizationCode,
         client_id: "app".to_owned(),
         user_id: "ada".to_owned(),
-        credential: Person::read("ada", &stored, "").credential,
+        credential: EndUser::from_stored("ada", &stored, "").credential,
         redirect_uri: Some(CALLBACK.to_owned()),
         code_challenge: Some(CHALLENGE.to_owned()),
         scope: SCOPE.to_owned(),
@@ -51,7 +52,7 @@ async fn code(world: &World, name: &str) -> String {
         vouched: false,
         context,
     };
-    let grant = MemberGrant {
+    let grant = ConsentGrant {
         id: "grant-1".to_owned(),
         user_id: "ada".to_owned(),
         client_id: "app".to_owned(),
@@ -62,7 +63,7 @@ async fn code(world: &World, name: &str) -> String {
         created_s: NOW_S,
         used_s: None,
     };
-    let issued = IssuedCode {
+    let issued = AuthorizationCodeRecord {
         hash: sha256(name.as_bytes()),
         client_id: "app".to_owned(),
         family_id: format!("family-{name}"),
@@ -70,8 +71,8 @@ async fn code(world: &World, name: &str) -> String {
         authorization: authorization.to_stored().unwrap(),
         expires_s: NOW_S + 60,
     };
-    let replaces = db.grants_of("ada").await.unwrap().into_iter().find(|held| held.id == grant.id);
-    db.issue_code(issued, Some(GrantDecision { grant, replaces }), None).await.unwrap();
+    let replaces = db.active_grants_of_user("ada").await.unwrap().into_iter().find(|held| held.id == grant.id);
+    db.issue_code(issued, Some(ConsentGrantDecision { grant, replaces }), None).await.unwrap();
     name.to_owned()
 }
 

@@ -1,6 +1,6 @@
 //! Members, their records, and the apps they let in.
 
-use oauth_core::jose::{base64url, sha256};
+use oauth_core::jose::{encode_base64url, sha256};
 use serde_json::{Value, json};
 
 use crate::browser::{Browser, Page};
@@ -71,7 +71,7 @@ pub(crate) fn request(client: &str, scope: &str) -> String {
 
 /// The same with parameters of its own, which win.
 pub(crate) fn request_with(client: &str, scope: &str, own: &[(&str, &str)]) -> String {
-    let challenge = base64url(&sha256(VERIFIER.as_bytes()));
+    let challenge = encode_base64url(&sha256(VERIFIER.as_bytes()));
     let audience = format!("{BASE}/fhir");
     let usual = [
         ("client_id", client),

@@ -1,7 +1,7 @@
 //! Packages over HTTP and by migrations: who may, what is told, and that nothing is done by half.
 
 use migrations::package::InstalledConformance;
-use migrations::package::testing::{TestPackage, definition};
+use migrations::package::testing::{TestPackage, canonical_definition};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, Choice, SECRET, World, on_every_engine};
@@ -11,19 +11,23 @@ const NICK: &str = "http://acme.example/SearchParameter/nick";
 
 fn publish(world: &World, packages: &[TestPackage]) {
     for package in packages {
-        world.shelf.put(package.id().unwrap(), package.pack().unwrap());
+        world.shelf.add_tarball(package.package_id().unwrap(), package.pack_tarball().unwrap());
     }
 }
 
 fn base() -> TestPackage {
     TestPackage::new("acme.base", "1.0.0")
-        .with(&definition("StructureDefinition", PATIENT, "1"))
-        .with(&definition("ValueSet", "http://acme.example/ValueSet/v", "1"))
-        .as_published()
+        .with_resource(&canonical_definition("StructureDefinition", PATIENT, "1"))
+        .with_resource(&canonical_definition("ValueSet", "http://acme.example/ValueSet/v", "1"))
+        .with_published_extras()
 }
 
 fn guide() -> TestPackage {
-    TestPackage::new("acme.guide", "2.0.0").needing("acme.base", "1.x").with(&definition("SearchParameter", NICK, "2"))
+    TestPackage::new("acme.guide", "2.0.0").with_dependency("acme.base", "1.x").with_resource(&canonical_definition(
+        "SearchParameter",
+        NICK,
+        "2",
+    ))
 }
 
 fn parameters(packages: &[&str]) -> Value {
@@ -129,7 +133,7 @@ async fn packages_are_the_administrators_alone() {
         let answer = world.call(method, path).fhir(&body).send().await;
         assert_eq!(answer.status, 401, "{method} {path}");
     }
-    assert_eq!(world.shelf.fetches(), 0);
+    assert_eq!(world.shelf.fetch_count(), 0);
     assert!(installed(&world).await.is_empty());
     world.end().await;
 }
@@ -137,8 +141,8 @@ async fn packages_are_the_administrators_alone() {
 #[tokio::test]
 async fn what_cannot_be_installed_is_refused_by_name() {
     let world = World::new().await;
-    let broken = TestPackage::new("acme.broken", "1.0.0").file("package/ValueSet-x.json", b"{");
-    let r5 = TestPackage::new("acme.r5", "1.0.0").saying("fhirVersions", json!(["5.0.0"]));
+    let broken = TestPackage::new("acme.broken", "1.0.0").with_file("package/ValueSet-x.json", b"{");
+    let r5 = TestPackage::new("acme.r5", "1.0.0").with_manifest_member("fhirVersions", json!(["5.0.0"]));
     publish(&world, &[base(), broken, r5]);
     for (package, told_of) in [
         ("acme.base@1.0.x", "not an exact version"),
@@ -176,14 +180,14 @@ async fn parameters_that_are_none_or_ask_for_more_than_there_is_are_refused() {
     let answer = ask(other).await;
     assert_eq!(answer.status, 422);
     assert!(told(&answer).contains("registry"), "{}", told(&answer));
-    assert_eq!(world.shelf.fetches(), 0);
+    assert_eq!(world.shelf.fetch_count(), 0);
     world.end().await;
 }
 
 #[tokio::test]
 async fn a_registry_that_is_out_is_no_fault_of_the_request() {
     let world = World::new().await;
-    world.shelf.goes_out();
+    world.shelf.stop_answering();
     let answer = operate(&world, "install", &["acme.base@1.0.0"]).await;
     assert_eq!(answer.status, 503);
     assert!(answer.headers.contains_key("retry-after"));
@@ -204,12 +208,12 @@ async fn a_migration_installs_once_and_its_repetition_needs_no_registry() {
         assert_eq!((&stored["status"], &stored["result"]), (&json!("done"), &json!(3)));
         assert_eq!(installed(world).await.len(), 2);
 
-        world.shelf.goes_out();
-        let fetches = world.shelf.fetches();
+        world.shelf.stop_answering();
+        let fetches = world.shelf.fetch_count();
         assert_eq!(transact(world, &bundle).await.status, 200);
         let again = world.post("/fhir/PlatformMigration").by_root().fhir(&bundle[0]).send().await;
         assert_eq!(again.status, 409);
-        assert_eq!(world.shelf.fetches(), fetches);
+        assert_eq!(world.shelf.fetch_count(), fetches);
 
         let gone = [migration("u", "uninstall", "acme.guide@2.0.0"), migration("v", "uninstall", "acme.base@1.0.0")];
         assert_eq!(transact(world, &gone).await.status, 200);
@@ -235,7 +239,7 @@ async fn a_bundle_whose_sql_fails_installs_nothing() {
         let bundle = [migration("i", "install", "acme.base@1.0.0"), sql("s", count)];
         assert_eq!(transact(world, &bundle).await.status, 200);
         let check = "CREATE TABLE one (n BIGINT CHECK (n = 1)); INSERT INTO one SELECT n FROM seen";
-        world.db().run_sql(check).await.unwrap().unwrap();
+        world.db().run_user_sql(check).await.unwrap().unwrap();
     })
     .await;
 }
@@ -256,7 +260,7 @@ async fn a_bundle_whose_package_is_refused_keeps_nothing() {
             assert_eq!(answer.status, 422, "{}", answer.body);
             assert!(told(&answer).contains(told_of), "{}", told(&answer));
             assert_eq!(total(world, "PlatformMigration").await, 0);
-            assert!(world.db().run_sql("SELECT id FROM kept").await.unwrap().is_err());
+            assert!(world.db().run_user_sql("SELECT id FROM kept").await.unwrap().is_err());
         }
     })
     .await;
@@ -274,13 +278,13 @@ fn conformance(name: &str) -> TestPackage {
     };
     let guide = format!("http://{name}.example/ImplementationGuide/{name}");
     TestPackage::new(name, "1.0.0")
-        .with(&json!({"resourceType": "ImplementationGuide", "id": "ig", "url": guide}))
-        .with(&statement("server", "requirements", "server"))
-        .with(&statement("client", "requirements", "client"))
-        .with(&statement("instance", "instance", "server"))
-        .with(&profile("patient", "constraint", false))
-        .with(&profile("kind-of", "specialization", false))
-        .with(&profile("base", "constraint", true))
+        .with_resource(&json!({"resourceType": "ImplementationGuide", "id": "ig", "url": guide}))
+        .with_resource(&statement("server", "requirements", "server"))
+        .with_resource(&statement("client", "requirements", "client"))
+        .with_resource(&statement("instance", "instance", "server"))
+        .with_resource(&profile("patient", "constraint", false))
+        .with_resource(&profile("kind-of", "specialization", false))
+        .with_resource(&profile("base", "constraint", true))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -297,7 +301,11 @@ async fn the_capability_statement_names_what_is_installed() {
 
         publish(
             world,
-            &[conformance("needed"), conformance("asked").needing("needed", "1.0.0"), conformance("hl7.fhir.r4.core")],
+            &[
+                conformance("needed"),
+                conformance("asked").with_dependency("needed", "1.0.0"),
+                conformance("hl7.fhir.r4.core"),
+            ],
         );
         assert_eq!(operate(world, "install", &["asked@1.0.0", "hl7.fhir.r4.core@1.0.0"]).await.status, 200);
         let installed = statement().await;
@@ -305,7 +313,7 @@ async fn the_capability_statement_names_what_is_installed() {
         assert_eq!(installed["implementationGuide"], json!(["http://asked.example/ImplementationGuide/asked"]));
         let profiles = ["asked", "needed"].map(|name| format!("http://{name}.example/StructureDefinition/patient"));
         assert_eq!(of_patient(&installed), json!(profiles));
-        assert_eq!(fhir_validation::validate("CapabilityStatement", &installed), Some(Vec::new()));
+        assert_eq!(fhir_validation::validate_fhir_document("CapabilityStatement", &installed), Some(Vec::new()));
 
         assert_eq!(operate(world, "uninstall", &["asked"]).await.status, 200);
         let after = statement().await;

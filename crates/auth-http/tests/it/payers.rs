@@ -87,7 +87,7 @@ pub(crate) fn accepted(answer: &Answer) -> String {
 /// The manifest of a job, once it is complete.
 pub(crate) async fn manifest(world: &World, token: &str, owner: &str, job: &str) -> Value {
     let id = job.rsplit('/').next().unwrap().parse().unwrap();
-    while world.jobs().job(&id, owner).await.unwrap().unwrap().state != JobState::Completed {
+    while world.jobs().find_job(&id, owner).await.unwrap().unwrap().state != JobState::Completed {
         tokio::task::yield_now().await;
     }
     let answer = world.get(job).bearer(token).send().await;

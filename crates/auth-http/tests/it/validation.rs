@@ -1,6 +1,6 @@
 //! What is written at `/fhir` is what FHIR says, whichever way it comes; and `$validate` says it without writing.
 
-use migrations::package::testing::{TestPackage, definition};
+use migrations::package::testing::{TestPackage, canonical_definition};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, SECRET, World, on_every_engine};
@@ -209,7 +209,7 @@ async fn who_may_not_write_may_not_ask_whether_it_could() {
 const PROFILE: &str = "http://acme.example/StructureDefinition/lab";
 
 fn package() -> TestPackage {
-    let mut profile = definition("StructureDefinition", PROFILE, "1");
+    let mut profile = canonical_definition("StructureDefinition", PROFILE, "1");
     profile["type"] = "Observation".into();
     profile["snapshot"] = json!({"element": [
         {"id": "Observation", "path": "Observation", "min": 0, "max": "*"},
@@ -217,12 +217,16 @@ fn package() -> TestPackage {
         {"id": "Observation.method", "path": "Observation.method", "min": 0, "max": "1", "type": [{"code": "CodeableConcept"}],
             "binding": {"strength": "required", "valueSet": "http://acme.example/ValueSet/methods"}},
     ]});
-    let mut methods = definition("ValueSet", "http://acme.example/ValueSet/methods", "1");
+    let mut methods = canonical_definition("ValueSet", "http://acme.example/ValueSet/methods", "1");
     methods["compose"] = json!({"include": [{"system": "http://acme.example/CodeSystem/methods"}]});
-    let mut system = definition("CodeSystem", "http://acme.example/CodeSystem/methods", "1");
+    let mut system = canonical_definition("CodeSystem", "http://acme.example/CodeSystem/methods", "1");
     system["content"] = "complete".into();
     system["concept"] = json!([{"code": "strip"}]);
-    TestPackage::new("acme.lab", "1.0.0").with(&profile).with(&methods).with(&system).as_published()
+    TestPackage::new("acme.lab", "1.0.0")
+        .with_resource(&profile)
+        .with_resource(&methods)
+        .with_resource(&system)
+        .with_published_extras()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -235,7 +239,7 @@ async fn an_installed_profile_judges_by_its_snapshot_and_installed_codes() {
             (&json!("error"), &json!("not-found"))
         );
 
-        world.shelf.put(package().id().unwrap(), package().pack().unwrap());
+        world.shelf.add_tarball(package().package_id().unwrap(), package().pack_tarball().unwrap());
         let install =
             json!({"resourceType": "Parameters", "parameter": [{"name": "package", "valueString": "acme.lab@1.0.0"}]});
         assert_eq!(validate(world, "$fhir-package-install", &install).await.status, 200);

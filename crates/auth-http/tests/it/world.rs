@@ -10,31 +10,33 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use auth_http::{Clock, Components, FhirSettings, HttpSettings, InitBundleFailure, InitBundleReport, PageTheme};
-use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
+use auth_http::{
+    Clock, ExecuteInitBundleError, FhirSettings, HttpSettings, InitBundleReport, PageTheme, RouterComponents,
+};
+use auth_storage::{AuditLogWriter, AuthDatabase, JobQueue, JobSettings, JtiClaimTask};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, StoredText};
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, StoredResourceText};
 use fhir_search::SearchParameterCatalog;
 use fhir_store::{
-    AccessFilter, HistoryPage, HistoryQuery, ListPage, ListQuery, ReferringResources, ResourceLookup, ResourceStore,
-    SearchExecutionError, SearchMatches, SearchQuery, SearchStore, StoreError, TransactionError, Version, Write,
-    WriteOutcome,
+    AccessFilter, HistoryPage, HistoryQuery, ListPage, ListQuery, ResourceLookup, ResourceStore, ResourceVersion,
+    ResourceWrite, RevincludeQuery, SearchExecutionError, SearchMatches, SearchQuery, SearchStore, StoreError,
+    TransactionError, WriteOutcome,
 };
 use http::{Method, Request};
 use migrations::ProgressReporter;
-use migrations::package::testing::FakeRegistry;
+use migrations::package::testing::FakePackageRegistry;
 use migrations::package::{InstalledConformance, PackageInstaller};
-use oauth_core::env::Env;
+use oauth_core::authorization_server::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
+use oauth_core::bootstrap_admin::BootstrapAdministrator;
 use oauth_core::jose::sha256;
-use oauth_core::keys::{KeyRecord, SigningAlg};
-use oauth_core::memory::{SeededRandom, UnreachableHosts};
-use oauth_core::ports::{FirstTokens, KeyStore as _, TokenFamily, TokenFamilyStore as _};
-use oauth_core::root::RootClient;
-use oauth_core::server::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
-use oauth_core::settings::Settings;
-use payer_exchange::member_match::IdentifierRule;
+use oauth_core::memory_store::{SeededRandom, UnreachableJwksHosts};
+use oauth_core::ports::{FirstFamilyTokens, SigningKeyStore as _, TokenFamily, TokenFamilyStore as _};
+use oauth_core::settings::AuthorizationSettings;
+use oauth_core::signing_keys::{SigningAlg, StoredSigningKey};
+use oauth_core::time_and_randomness::TimeAndRandomness;
+use payer_exchange::member_match::MemberIdentifierRule;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt as _;
@@ -57,16 +59,16 @@ pub(crate) const ROOT_SECRET: &str = "bootstrap";
 /// One deployment.
 pub(crate) struct World {
     router: Router,
-    parts: Components,
+    parts: RouterComponents,
     oauth: AuthorizationServer,
     asked: Arc<AtomicU32>,
     clock: Arc<Ticker>,
     pub(crate) health: Arc<Health>,
-    pub(crate) shelf: Arc<FakeRegistry>,
-    admissions: Arc<Admissions>,
-    audit: Arc<AuditLog>,
-    jobs: Arc<Jobs>,
-    db: Db,
+    pub(crate) shelf: Arc<FakePackageRegistry>,
+    admissions: Arc<JtiClaimTask>,
+    audit: Arc<AuditLogWriter>,
+    jobs: Arc<JobQueue>,
+    db: AuthDatabase,
     _folder: TempDir,
     postgres: Option<Postgres>,
 }
@@ -81,7 +83,7 @@ pub(crate) struct Choice {
     pub(crate) look: PageTheme,
     pub(crate) search_time: Duration,
     pub(crate) conforms_to: InstalledConformance,
-    pub(crate) identifier_rule: IdentifierRule,
+    pub(crate) identifier_rule: MemberIdentifierRule,
 }
 
 impl Default for Choice {
@@ -92,9 +94,9 @@ impl Default for Choice {
             rate_limit_per_minute: 0,
             platform_name: "acme",
             look: PageTheme::default(),
-            search_time: Db::DEFAULT_SEARCH_TIME,
+            search_time: AuthDatabase::DEFAULT_SEARCH_TIME_LIMIT,
             conforms_to: InstalledConformance::default(),
-            identifier_rule: IdentifierRule::Required,
+            identifier_rule: MemberIdentifierRule::Required,
         }
     }
 }
@@ -108,7 +110,7 @@ impl World {
     /// On SQLite, with settings of its own.
     pub(crate) async fn with(choice: Choice) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let db = Db::open_limited(None, folder.path(), (4, choice.search_time)).await.unwrap();
+        let db = AuthDatabase::open_with_search_limit(None, folder.path(), (4, choice.search_time)).await.unwrap();
         Self::over(db, folder, None, choice).await
     }
 
@@ -116,11 +118,13 @@ impl World {
     async fn on_postgres(choice: Choice) -> Option<Self> {
         let postgres = Postgres::create().await?;
         let folder = tempfile::tempdir().unwrap();
-        let db = Db::open_limited(Some(&postgres.url), folder.path(), (4, choice.search_time)).await.unwrap();
+        let db = AuthDatabase::open_with_search_limit(Some(&postgres.url), folder.path(), (4, choice.search_time))
+            .await
+            .unwrap();
         Some(Self::over(db, folder, Some(postgres), choice).await)
     }
 
-    async fn over(db: Db, folder: TempDir, postgres: Option<Postgres>, choice: Choice) -> Self {
+    async fn over(db: AuthDatabase, folder: TempDir, postgres: Option<Postgres>, choice: Choice) -> Self {
         let clock = Arc::new(Ticker(AtomicI64::new(NOW_S * 1_000_000)));
         let random = Arc::new(SeededRandom::new(7));
         let health = Arc::new(Health {
@@ -128,14 +132,14 @@ impl World {
             asked: AtomicU32::new(0),
             stalled: AtomicBool::new(false),
         });
-        let admissions = Arc::new(Admissions::start(&db));
-        let env = Env { now_us: clock.now_us(), random: random.as_ref() };
-        db.set_fhir_base(&format!("{BASE}/fhir")).await.unwrap();
-        db.establish(signing_keys(&env).await).await.unwrap();
-        let audit = Arc::new(AuditLog::start(db.clone()));
+        let admissions = Arc::new(JtiClaimTask::start(&db));
+        let env = TimeAndRandomness { now_us: clock.now_us(), random: random.as_ref() };
+        db.set_fhir_base_url(&format!("{BASE}/fhir")).await.unwrap();
+        db.store_initial_keys(signing_keys(&env).await).await.unwrap();
+        let audit = Arc::new(AuditLogWriter::start(db.clone()));
         let asked = Arc::new(AtomicU32::new(0));
         let oauth = AuthorizationServer::open(&env, setup(), stores(&db, &admissions, &audit)).await.unwrap();
-        let shelf = Arc::new(FakeRegistry::default());
+        let shelf = Arc::new(FakePackageRegistry::default());
         let ticker = clock.clone();
         let settings = JobSettings {
             fhir_base: format!("{BASE}/fhir"),
@@ -143,8 +147,8 @@ impl World {
             at_once: 1,
             now_us: Arc::new(move || ticker.now_us()),
         };
-        let jobs = Arc::new(Jobs::start(db.clone(), settings));
-        let parts = Components {
+        let jobs = Arc::new(JobQueue::start(db.clone(), settings));
+        let parts = RouterComponents {
             oauth: oauth.clone(),
             jobs: jobs.clone(),
             payers: Arc::new(db.clone()),
@@ -158,7 +162,7 @@ impl World {
             health: health.clone(),
             settings: Self::settings(choice),
         };
-        let router = auth_http::router(parts.clone());
+        let router = auth_http::authorization_router(parts.clone());
         Self {
             router,
             parts,
@@ -195,18 +199,18 @@ impl World {
     }
 
     /// Executes an init bundle, as a start does.
-    pub(crate) async fn start_with(&self, bundle: Value) -> Result<InitBundleReport, InitBundleFailure> {
-        auth_http::execute_bundle(self.parts.clone(), bundle).await
+    pub(crate) async fn start_with(&self, bundle: Value) -> Result<InitBundleReport, ExecuteInitBundleError> {
+        auth_http::execute_init_bundle(self.parts.clone(), bundle).await
     }
 
     /// A start is busy with this.
     pub(crate) fn begin(&self, what: &str) {
-        self.parts.progress.say(what);
+        self.parts.progress.report(what);
     }
 
     /// What a server that is not ready yet says to a GET.
     pub(crate) async fn ask_while_starting(&self, path: &str) -> Answer {
-        let router = auth_http::starting(self.parts.clone());
+        let router = auth_http::startup_router(self.parts.clone());
         Answer::of(router.oneshot(Request::get(path).body(Body::empty()).unwrap()).await.unwrap()).await
     }
 
@@ -216,12 +220,12 @@ impl World {
     }
 
     /// What is stored, for stories that begin in the middle.
-    pub(crate) const fn db(&self) -> &Db {
+    pub(crate) const fn db(&self) -> &AuthDatabase {
         &self.db
     }
 
     /// The queue of jobs.
-    pub(crate) fn jobs(&self) -> &Jobs {
+    pub(crate) fn jobs(&self) -> &JobQueue {
         &self.jobs
     }
 
@@ -314,7 +318,7 @@ impl World {
             created_s: now_s,
             expires_s: now_s + 3600,
         };
-        self.db.begin_family(FirstTokens { family, access: None, refresh: None }).await.unwrap();
+        self.db.store_grantless_family(FirstFamilyTokens { family, access: None, refresh: None }).await.unwrap();
     }
 
     /// An access token of the Client `app`: of the User `ada` or its own, for a patient or for none.
@@ -331,15 +335,15 @@ impl World {
             claims["context"] = json!({"patient": patient});
         }
         let random = SeededRandom::new(11);
-        let env = Env { now_us: self.clock.now_us(), random: &random };
-        self.oauth.issuer.sign(&env, SigningAlg::RS256, &claims).unwrap()
+        let env = TimeAndRandomness { now_us: self.clock.now_us(), random: &random };
+        self.oauth.issuer.sign_jwt(&env, SigningAlg::RS256, &claims).unwrap()
     }
 
     /// Ends the deployment in order.
     pub(crate) async fn end(self) {
-        self.admissions.stop().await;
-        self.jobs.stop().await;
-        self.audit.stop().await;
+        self.admissions.drain_and_stop().await;
+        self.jobs.stop_and_release_jobs().await;
+        self.audit.drain_and_stop().await;
         self.db.close().await;
         if let Some(postgres) = self.postgres {
             postgres.drop_database().await;
@@ -365,15 +369,15 @@ pub(crate) async fn on_every_engine_with(choice: Choice, story: impl AsyncFn(&Wo
 
 fn setup() -> AuthorizationServerConfig {
     AuthorizationServerConfig {
-        settings: Settings::new(BASE, EXT),
+        settings: AuthorizationSettings::new(BASE, EXT),
         sealer: None,
-        root: Some(RootClient::new("root", &ROOT_SECRET.to_owned().into())),
-        jwks_fetch: Arc::new(UnreachableHosts),
+        root: Some(BootstrapAdministrator::new("root", &ROOT_SECRET.to_owned().into())),
+        jwks_fetch: Arc::new(UnreachableJwksHosts),
         hashing: Arc::new(|work: Box<dyn FnOnce() + Send>| drop(tokio::task::spawn_blocking(work))),
     }
 }
 
-fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> AuthorizationStores {
+fn stores(db: &AuthDatabase, admissions: &Arc<JtiClaimTask>, audit: &Arc<AuditLogWriter>) -> AuthorizationStores {
     let db = Arc::new(db.clone());
     AuthorizationStores {
         clients: db.clone(),
@@ -390,17 +394,17 @@ fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> Autho
 }
 
 /// The server's keys, made once: nothing else in this suite costs as much.
-async fn signing_keys(env: &Env<'_>) -> Vec<KeyRecord> {
-    static KEYS: tokio::sync::OnceCell<Vec<KeyRecord>> = tokio::sync::OnceCell::const_new();
+async fn signing_keys(env: &TimeAndRandomness<'_>) -> Vec<StoredSigningKey> {
+    static KEYS: tokio::sync::OnceCell<Vec<StoredSigningKey>> = tokio::sync::OnceCell::const_new();
     let make = || async {
         let folder = tempfile::tempdir().unwrap();
-        let db = Db::open(None, folder.path(), 2).await.unwrap();
-        let admissions = Arc::new(Admissions::start(&db));
-        let audit = Arc::new(AuditLog::start(db.clone()));
+        let db = AuthDatabase::open(None, folder.path(), 2).await.unwrap();
+        let admissions = Arc::new(JtiClaimTask::start(&db));
+        let audit = Arc::new(AuditLogWriter::start(db.clone()));
         AuthorizationServer::open(env, setup(), stores(&db, &admissions, &audit)).await.unwrap();
-        let keys = db.keys().await.unwrap();
-        admissions.stop().await;
-        audit.stop().await;
+        let keys = db.unretired_keys().await.unwrap();
+        admissions.drain_and_stop().await;
+        audit.drain_and_stop().await;
         db.close().await;
         keys
     };
@@ -408,7 +412,7 @@ async fn signing_keys(env: &Env<'_>) -> Vec<KeyRecord> {
 }
 
 /// The store of resources, counting what it is asked; each question is one statement or transaction.
-struct Counted(Db, Arc<AtomicU32>);
+struct Counted(AuthDatabase, Arc<AtomicU32>);
 
 #[async_trait]
 impl ResourceStore for Counted {
@@ -417,9 +421,9 @@ impl ResourceStore for Counted {
         self.0.read(key).await
     }
 
-    async fn read_text(&self, key: &ResourceKey) -> Result<ResourceLookup<StoredText>, StoreError> {
+    async fn read_as_text(&self, key: &ResourceKey) -> Result<ResourceLookup<StoredResourceText>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.read_text(key).await
+        self.0.read_as_text(key).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<ListPage, StoreError> {
@@ -427,44 +431,44 @@ impl ResourceStore for Counted {
         self.0.list(query).await
     }
 
-    async fn version(&self, key: &ResourceKey, version: i64) -> Result<Option<Version>, StoreError> {
+    async fn read_version(&self, key: &ResourceKey, version: i64) -> Result<Option<ResourceVersion>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.version(key, version).await
+        self.0.read_version(key, version).await
     }
 
-    async fn history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError> {
+    async fn read_history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.history(query).await
+        self.0.read_history(query).await
     }
 
-    async fn kinds(&self) -> Result<Vec<ResourceType>, StoreError> {
+    async fn stored_types(&self) -> Result<Vec<ResourceType>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.kinds().await
+        self.0.stored_types().await
     }
 
-    async fn transact(
+    async fn transact_writes(
         &self,
-        writes: Vec<Write>,
+        writes: Vec<ResourceWrite>,
         now_us: i64,
     ) -> Result<Result<Vec<WriteOutcome>, TransactionError>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.transact(writes, now_us).await
+        self.0.transact_writes(writes, now_us).await
     }
 }
 
 #[async_trait]
 impl SearchStore for Counted {
-    async fn catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError> {
+    async fn current_search_parameter_catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.catalog().await
+        self.0.current_search_parameter_catalog().await
     }
 
-    async fn known_catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError> {
-        self.0.known_catalog().await
+    async fn cached_search_parameter_catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError> {
+        self.0.cached_search_parameter_catalog().await
     }
 
-    fn indexes(&self, catalog: &SearchParameterCatalog, kind: &ResourceType) -> bool {
-        self.0.indexes(catalog, kind)
+    fn is_type_indexed(&self, catalog: &SearchParameterCatalog, kind: &ResourceType) -> bool {
+        self.0.is_type_indexed(catalog, kind)
     }
 
     async fn search(&self, query: &SearchQuery) -> Result<Result<SearchMatches, SearchExecutionError>, StoreError> {
@@ -472,32 +476,32 @@ impl SearchStore for Counted {
         self.0.search(query).await
     }
 
-    async fn kinds_about(
+    async fn types_in_patient_compartment(
         &self,
         patient: &ResourceId,
     ) -> Result<Result<Vec<ResourceType>, SearchExecutionError>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.kinds_about(patient).await
+        self.0.types_in_patient_compartment(patient).await
     }
 
-    async fn among(
+    async fn read_by_ids(
         &self,
         kind: &ResourceType,
         ids: &[ResourceId],
         within: &AccessFilter,
     ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.among(kind, ids, within).await
+        self.0.read_by_ids(kind, ids, within).await
     }
 
-    async fn referring(
+    async fn read_referring_resources(
         &self,
-        referring: ReferringResources<'_>,
+        referring: RevincludeQuery<'_>,
         within: &AccessFilter,
         limit: u32,
     ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.referring(referring, within, limit).await
+        self.0.read_referring_resources(referring, within, limit).await
     }
 }
 
@@ -540,7 +544,7 @@ impl server_kit::health::HealthProbe for Health {
         self.healthy.load(Ordering::SeqCst)
     }
 
-    async fn stalled(&self) {
+    async fn wait_until_stalled(&self) {
         if !self.stalled.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
         }

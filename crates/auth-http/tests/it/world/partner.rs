@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use oauth_core::jose::base64url;
+use oauth_core::jose::encode_base64url;
 use p384::pkcs8::{EncodePrivateKey as _, LineEnding};
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ impl Partner {
         let (x, y) = point[1..].split_at(48);
         Self {
             pem: secret.to_pkcs8_pem(LineEnding::LF).unwrap().to_string(),
-            jwk: json!({"kty": "EC", "kid": "k1", "crv": "P-384", "x": base64url(x), "y": base64url(y)}),
+            jwk: json!({"kty": "EC", "kid": "k1", "crv": "P-384", "x": encode_base64url(x), "y": encode_base64url(y)}),
         }
     }
 
