@@ -8,17 +8,17 @@ use image::codecs::webp::WebPDecoder;
 use image::metadata::Orientation;
 use image::{AnimationDecoder as _, DynamicImage, Frame, Frames, ImageDecoder, ImageReader, Limits};
 
-use crate::{Format, PictureError};
+use crate::{PictureError, PictureFormat};
 
-/// Pixels of one picture that are decoded at most. Telephones take pictures of 12 to 24 million.
+/// Most pixels of one picture that is decoded. Telephones take pictures of 12 to 24 million.
 pub const MAX_PIXELS: u64 = 40_000_000;
-/// Bytes of memory that decoding one picture may take; see [`decoding_bytes`].
+/// Most memory that decoding one picture may take, in bytes; see [`estimate_decoding_bytes`].
 pub const MAX_DECODING_BYTES: u64 = 384 << 20;
-/// Pixels of a side.
-pub const MAX_SIDE: u32 = 20_000;
-/// Frames of an animation.
-pub const MAX_FRAMES: usize = 600;
-/// Pixels of all frames of an animation together.
+/// Longest side of a picture, in pixels.
+pub const MAX_SIDE_PIXELS: u32 = 20_000;
+/// Most frames of an animation.
+pub const MAX_ANIMATION_FRAMES: usize = 600;
+/// Most pixels of all frames of an animation together.
 pub const MAX_ANIMATION_PIXELS: u64 = 200_000_000;
 
 /// Bytes of memory that a pixel of a JPEG takes: its three colours, and for a progressive one the coefficients of each.
@@ -31,11 +31,11 @@ const HEAD_MAX_BYTES: u64 = 4 << 20;
 /// Bytes that tell a format.
 const START: usize = 32;
 
-/// What is known of a picture without decoding all of it.
+/// The metadata of a picture, which is known without decoding all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Facts {
+pub struct PictureMetadata {
     /// Its format.
-    pub format: Format,
+    pub format: PictureFormat,
     /// Its width as shown, in pixels.
     pub width: u32,
     /// Its height as shown, in pixels.
@@ -44,36 +44,36 @@ pub struct Facts {
     pub is_animated: bool,
 }
 
-/// Returns the bytes of memory that decoding takes, at most: an estimate by the format, the pixels and their depth, for
-/// callers that bound what several decoders take together. Reads the head.
+/// Estimates the bytes of memory that decoding takes at most, by the format, the pixels and their depth, for callers
+/// that bound what several decoders take together. Reads the head.
 ///
 /// # Errors
 /// When it is no picture, or a larger one than is ever decoded.
-pub fn decoding_bytes(mut file: impl BufRead + Seek) -> Result<u64, PictureError> {
+pub fn estimate_decoding_bytes(mut file: impl BufRead + Seek) -> Result<u64, PictureError> {
     let format = format(&mut file)?;
     let bytes = match format {
-        Format::Jpeg => {
+        PictureFormat::Jpeg => {
             let mut start = Vec::new();
             file.by_ref().take(HEAD_MAX_BYTES).read_to_end(&mut start).map_err(PictureError::Failed)?;
             affordable(decoder(Cursor::new(start), format)?.dimensions(), JPEG_PIXEL_BYTES)
         }
-        Format::Png => {
+        PictureFormat::Png => {
             let decoder = PngDecoder::with_limits(&mut file, limits())?;
             let depth = u64::from(decoder.color_type().bytes_per_pixel());
             affordable(decoder.dimensions(), if decoder.is_apng()? { FRAME_PIXEL_BYTES } else { depth })
         }
-        Format::Gif => affordable(GifDecoder::new(&mut file)?.dimensions(), FRAME_PIXEL_BYTES),
-        Format::WebP => affordable(WebPDecoder::new(&mut file)?.dimensions(), FRAME_PIXEL_BYTES),
+        PictureFormat::Gif => affordable(GifDecoder::new(&mut file)?.dimensions(), FRAME_PIXEL_BYTES),
+        PictureFormat::WebP => affordable(WebPDecoder::new(&mut file)?.dimensions(), FRAME_PIXEL_BYTES),
     }?;
     rewind(&mut file)?;
     Ok(bytes)
 }
 
-/// Returns what is known of a picture. Reads its head, and of an animation the first two frames.
+/// Reads the metadata of a picture from its head, and of an animation also from the first two frames.
 ///
 /// # Errors
 /// When it is no picture, or a larger one than is ever decoded.
-pub fn facts(mut file: impl BufRead + Seek) -> Result<Facts, PictureError> {
+pub fn read_picture_metadata(mut file: impl BufRead + Seek) -> Result<PictureMetadata, PictureError> {
     let format = format(&mut file)?;
     let is_animated = moves(&mut file, format)?;
     rewind(&mut file)?;
@@ -82,10 +82,10 @@ pub fn facts(mut file: impl BufRead + Seek) -> Result<Facts, PictureError> {
         let (width, height) = decoder.dimensions();
         if turns(decoder.orientation()?) { (height, width) } else { (width, height) }
     };
-    Ok(Facts { format, width, height, is_animated })
+    Ok(PictureMetadata { format, width, height, is_animated })
 }
 
-fn moves(file: impl BufRead + Seek, format: Format) -> Result<bool, PictureError> {
+fn moves(file: impl BufRead + Seek, format: PictureFormat) -> Result<bool, PictureError> {
     let Some(mut frames) = frames(file, format)? else { return Ok(false) };
     // One after the other: two at once would take twice the memory.
     let has_first = frames.next().transpose()?.is_some();
@@ -110,7 +110,7 @@ pub(crate) fn animation(mut file: impl BufRead + Seek) -> Result<Option<Vec<Fram
     for frame in frames {
         let frame = frame?;
         pixels = pixels.saturating_add(area(frame.buffer().dimensions()));
-        if all.len() >= MAX_FRAMES || pixels > MAX_ANIMATION_PIXELS {
+        if all.len() >= MAX_ANIMATION_FRAMES || pixels > MAX_ANIMATION_PIXELS {
             return Err(PictureError::TooLarge);
         }
         all.push(crate::make::emoji_frame(frame));
@@ -118,7 +118,7 @@ pub(crate) fn animation(mut file: impl BufRead + Seek) -> Result<Option<Vec<Fram
     Ok((all.len() > 1).then_some(all))
 }
 
-fn format(file: &mut (impl BufRead + Seek)) -> Result<Format, PictureError> {
+fn format(file: &mut (impl BufRead + Seek)) -> Result<PictureFormat, PictureError> {
     let mut start = [0; START];
     let mut filled = 0;
     while let Some(rest) = start.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -128,7 +128,7 @@ fn format(file: &mut (impl BufRead + Seek)) -> Result<Format, PictureError> {
         }
     }
     rewind(file)?;
-    Format::of(start.get(..filled).unwrap_or_default()).ok_or(PictureError::UnknownFormat)
+    PictureFormat::detect(start.get(..filled).unwrap_or_default()).ok_or(PictureError::UnknownFormat)
 }
 
 fn rewind(file: &mut impl Seek) -> Result<(), PictureError> {
@@ -137,8 +137,8 @@ fn rewind(file: &mut impl Seek) -> Result<(), PictureError> {
 
 fn limits() -> Limits {
     let mut limits = Limits::default();
-    limits.max_image_width = Some(MAX_SIDE);
-    limits.max_image_height = Some(MAX_SIDE);
+    limits.max_image_width = Some(MAX_SIDE_PIXELS);
+    limits.max_image_height = Some(MAX_SIDE_PIXELS);
     limits.max_alloc = Some(MAX_PIXELS * 8);
     limits
 }
@@ -155,44 +155,44 @@ fn affordable(dimensions: (u32, u32), pixel_bytes: u64) -> Result<u64, PictureEr
 }
 
 fn within((width, height): (u32, u32)) -> Result<(), PictureError> {
-    let fits = area((width, height)) <= MAX_PIXELS && width <= MAX_SIDE && height <= MAX_SIDE;
+    let fits = area((width, height)) <= MAX_PIXELS && width <= MAX_SIDE_PIXELS && height <= MAX_SIDE_PIXELS;
     if fits { Ok(()) } else { Err(PictureError::TooLarge) }
 }
 
-fn decoder<'a>(file: impl BufRead + Seek + 'a, format: Format) -> Result<impl ImageDecoder + 'a, PictureError> {
+fn decoder<'a>(file: impl BufRead + Seek + 'a, format: PictureFormat) -> Result<impl ImageDecoder + 'a, PictureError> {
     let mut reader = ImageReader::with_format(file, format.library());
     reader.limits(limits());
     let decoder = reader.into_decoder()?;
     let pixel_bytes = match format {
-        Format::Jpeg => JPEG_PIXEL_BYTES,
-        Format::Png => u64::from(decoder.color_type().bytes_per_pixel()),
-        Format::Gif | Format::WebP => FRAME_PIXEL_BYTES,
+        PictureFormat::Jpeg => JPEG_PIXEL_BYTES,
+        PictureFormat::Png => u64::from(decoder.color_type().bytes_per_pixel()),
+        PictureFormat::Gif | PictureFormat::WebP => FRAME_PIXEL_BYTES,
     };
     affordable(decoder.dimensions(), pixel_bytes)?;
     Ok(decoder)
 }
 
 /// Returns the frames of a format that can move, not yet decoded.
-fn frames<'a>(file: impl BufRead + Seek + 'a, format: Format) -> Result<Option<Frames<'a>>, PictureError> {
+fn frames<'a>(file: impl BufRead + Seek + 'a, format: PictureFormat) -> Result<Option<Frames<'a>>, PictureError> {
     match format {
-        Format::Gif => {
+        PictureFormat::Gif => {
             let mut decoder = GifDecoder::new(file)?;
             affordable(decoder.dimensions(), FRAME_PIXEL_BYTES)?;
             decoder.set_limits(limits())?;
             Ok(Some(decoder.into_frames()))
         }
-        Format::WebP => {
+        PictureFormat::WebP => {
             let mut decoder = WebPDecoder::new(file)?;
             affordable(decoder.dimensions(), FRAME_PIXEL_BYTES)?;
             decoder.set_limits(limits())?;
             Ok(if decoder.has_animation() { Some(decoder.into_frames()) } else { None })
         }
-        Format::Png => {
+        PictureFormat::Png => {
             let decoder = PngDecoder::with_limits(file, limits())?;
             affordable(decoder.dimensions(), FRAME_PIXEL_BYTES)?;
             Ok(if decoder.is_apng()? { Some(decoder.apng()?.into_frames()) } else { None })
         }
-        Format::Jpeg => Ok(None),
+        PictureFormat::Jpeg => Ok(None),
     }
 }
 

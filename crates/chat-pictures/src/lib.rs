@@ -13,10 +13,10 @@
 //!
 //! # Example
 //! ```
-//! use chat_pictures::{Format, MAX_PIXELS, PictureError};
+//! use chat_pictures::{PictureFormat, MAX_PIXELS, PictureError};
 //!
-//! assert!(matches!(chat_pictures::emoji(b"<svg/>"), Err(PictureError::UnknownFormat)));
-//! assert_eq!(Format::of(b"\x89PNG\r\n\x1a\n"), Some(Format::Png));
+//! assert!(matches!(chat_pictures::make_emoji(b"<svg/>"), Err(PictureError::UnknownFormat)));
+//! assert_eq!(PictureFormat::detect(b"\x89PNG\r\n\x1a\n"), Some(PictureFormat::Png));
 //! assert!(MAX_PIXELS >= 24_000_000);
 //! ```
 
@@ -26,13 +26,17 @@ mod make;
 use image::ImageFormat;
 
 pub use decode::{
-    Facts, MAX_ANIMATION_PIXELS, MAX_DECODING_BYTES, MAX_FRAMES, MAX_PIXELS, MAX_SIDE, decoding_bytes, facts,
+    MAX_ANIMATION_FRAMES, MAX_ANIMATION_PIXELS, MAX_DECODING_BYTES, MAX_PIXELS, MAX_SIDE_PIXELS, PictureMetadata,
+    estimate_decoding_bytes, read_picture_metadata,
 };
-pub use make::{Avatar, Emoji, THUMBNAILS, Thumbnail, avatar, emoji, icon, logo, thumbnail};
+pub use make::{
+    EncodedAvatar, EncodedEmoji, THUMBNAIL_SPECS, ThumbnailSpec, make_avatar, make_emoji, make_organization_icon,
+    make_organization_logo, make_thumbnail,
+};
 
-/// Formats that are pictures here.
+/// A supported picture format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum PictureFormat {
     /// Portable Network Graphics, also animated.
     Png,
     /// JPEG.
@@ -43,26 +47,26 @@ pub enum Format {
     WebP,
 }
 
-impl Format {
+impl PictureFormat {
     /// Every format.
     pub const ALL: [Self; 4] = [Self::Png, Self::Jpeg, Self::Gif, Self::WebP];
 
-    /// Returns the format of what begins with these bytes; twelve are enough.
+    /// Detects the format from the first bytes of a file, of which twelve are enough; `None` when it is not supported.
     #[must_use]
-    pub fn of(start: &[u8]) -> Option<Self> {
+    pub fn detect(start: &[u8]) -> Option<Self> {
         let known = image::guess_format(start).ok()?;
         Self::ALL.into_iter().find(|format| format.library() == known)
     }
 
-    /// Its media type.
+    /// Returns the media type of the format.
     #[must_use]
     pub fn media_type(self) -> &'static str {
         self.library().to_mime_type()
     }
 
-    /// Returns how the names of its files end, without the dot.
+    /// Returns the file extension of the format, without the dot.
     #[must_use]
-    pub fn extension(self) -> &'static str {
+    pub fn file_extension(self) -> &'static str {
         match self {
             Self::Png => "png",
             Self::Jpeg => "jpg",
@@ -81,19 +85,19 @@ impl Format {
     }
 }
 
-/// A picture as bytes of our own making.
+/// A picture that this crate encoded: its bytes and format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Encoded {
+pub struct EncodedPicture {
     /// The file.
     pub bytes: Vec<u8>,
     /// Its format.
-    pub format: Format,
+    pub format: PictureFormat,
 }
 
-/// The reason why something is no picture.
+/// The reason why a file cannot be used as a picture.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
-    /// It is of no [`Format`].
+    /// It is of no [`PictureFormat`].
     #[error("Invalid image format")]
     UnknownFormat,
     /// It is larger than is decoded.

@@ -8,7 +8,7 @@ use image::imageops::{self, FilterType};
 use image::{DynamicImage, Frame, Rgba, RgbaImage};
 
 use crate::decode::{animation, still, turns};
-use crate::{Encoded, Format, PictureError};
+use crate::{EncodedPicture, PictureError, PictureFormat};
 
 /// Pixels of each side of an emoji.
 const EMOJI_SIDE: u32 = 64;
@@ -27,27 +27,27 @@ const JPEG_QUALITY: u8 = 80;
 /// What shows through a picture that has holes where its format has none.
 const PAPER: Rgba<u8> = Rgba([255, 255, 255, 255]);
 
-/// A custom emoji.
+/// The encoded picture of a custom emoji, with a still frame where it is animated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Emoji {
+pub struct EncodedEmoji {
     /// The emoji: a PNG, or a GIF when it moves.
-    pub picture: Encoded,
+    pub picture: EncodedPicture,
     /// Its first frame, when it moves.
-    pub still: Option<Encoded>,
+    pub still: Option<EncodedPicture>,
 }
 
-/// A picture of a user in its two sizes, both PNG.
+/// The encoded avatar of a user in two sizes, both PNG.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Avatar {
+pub struct EncodedAvatar {
     /// 100 pixels square.
-    pub small: Encoded,
+    pub small: EncodedPicture,
     /// 500 pixels square.
-    pub medium: Encoded,
+    pub medium: EncodedPicture,
 }
 
-/// A kind of thumbnail.
+/// The specification of a thumbnail: name, maximum width and height, format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Thumbnail {
+pub struct ThumbnailSpec {
     /// Its name, the last part of the address.
     pub name: &'static str,
     /// Pixels of its width at most.
@@ -55,35 +55,35 @@ pub struct Thumbnail {
     /// Pixels of its height at most.
     pub max_height: u32,
     /// Its format.
-    pub format: Format,
+    pub format: PictureFormat,
 }
 
-/// The thumbnails there are of each picture, the usual one first.
+/// The specifications of the thumbnails that are made of each picture, the default first.
 ///
 /// Not specified. JPEG, because the only free encoder of WebP that needs no C keeps every pixel, and makes files of
 /// photographs ten times as large; WebP for pictures with holes, of which most are drawings, which it keeps small.
-pub const THUMBNAILS: [Thumbnail; 2] = [
-    Thumbnail { name: "840x560.jpg", max_width: 840, max_height: 560, format: Format::Jpeg },
-    Thumbnail { name: "840x560.webp", max_width: 840, max_height: 560, format: Format::WebP },
+pub const THUMBNAIL_SPECS: [ThumbnailSpec; 2] = [
+    ThumbnailSpec { name: "840x560.jpg", max_width: 840, max_height: 560, format: PictureFormat::Jpeg },
+    ThumbnailSpec { name: "840x560.webp", max_width: 840, max_height: 560, format: PictureFormat::WebP },
 ];
 
-/// Returns the emoji that a picture becomes: the middle of it, square.
+/// Makes a custom emoji of a picture: its square center.
 ///
 /// # Errors
 /// When it is no picture, or too large a one.
-pub fn emoji(file: &[u8]) -> Result<Emoji, PictureError> {
+pub fn make_emoji(file: &[u8]) -> Result<EncodedEmoji, PictureError> {
     let Some(frames) = animation(Cursor::new(file))? else {
-        let picture = encoded(&square_of(file, EMOJI_SIDE)?, Format::Png)?;
-        return Ok(Emoji { picture, still: None });
+        let picture = encoded(&square_of(file, EMOJI_SIDE)?, PictureFormat::Png)?;
+        return Ok(EncodedEmoji { picture, still: None });
     };
     let first = frames.first().map(|frame| DynamicImage::ImageRgba8(frame.buffer().clone()));
-    let still = first.map(|first| encoded(&first, Format::Png)).transpose()?;
+    let still = first.map(|first| encoded(&first, PictureFormat::Png)).transpose()?;
     let mut bytes = Vec::new();
     let mut encoder = GifEncoder::new_with_speed(&mut bytes, GIF_SPEED);
     encoder.set_repeat(Repeat::Infinite)?;
     encoder.encode_frames(frames)?;
     drop(encoder);
-    Ok(Emoji { picture: Encoded { bytes, format: Format::Gif }, still })
+    Ok(EncodedEmoji { picture: EncodedPicture { bytes, format: PictureFormat::Gif }, still })
 }
 
 /// A frame of an emoji that moves, as small as it will be: so two large ones are never held at once.
@@ -93,38 +93,41 @@ pub(crate) fn emoji_frame(frame: Frame) -> Frame {
     Frame::from_parts(small.into_rgba8(), 0, 0, delay)
 }
 
-/// Returns the avatar that a picture becomes: the middle of it, square; of an animation the first frame.
+/// Makes an avatar of a picture: its square center; of an animation the first frame.
 ///
 /// # Errors
 /// When it is no picture, or too large a one.
-pub fn avatar(file: &[u8]) -> Result<Avatar, PictureError> {
+pub fn make_avatar(file: &[u8]) -> Result<EncodedAvatar, PictureError> {
     let medium = square_of(file, AVATAR_MEDIUM_SIDE)?;
-    Ok(Avatar { small: encoded(&square(&medium, AVATAR_SIDE), Format::Png)?, medium: encoded(&medium, Format::Png)? })
+    Ok(EncodedAvatar {
+        small: encoded(&square(&medium, AVATAR_SIDE), PictureFormat::Png)?,
+        medium: encoded(&medium, PictureFormat::Png)?,
+    })
 }
 
-/// Returns the icon of an organization that a picture becomes: the middle of it, square, as PNG; of an animation the
-/// first frame.
+/// Makes an organization's icon of a picture: its square center, as PNG; of an animation the first frame.
 ///
 /// # Errors
 /// When it is no picture, or too large a one.
-pub fn icon(file: &[u8]) -> Result<Encoded, PictureError> {
-    encoded(&square_of(file, ICON_SIDE)?, Format::Png)
+pub fn make_organization_icon(file: &[u8]) -> Result<EncodedPicture, PictureError> {
+    encoded(&square_of(file, ICON_SIDE)?, PictureFormat::Png)
 }
 
-/// Returns the logo of an organization that a picture becomes: all of it, with its own proportions, as PNG, 800 by 100
-/// pixels at most and not larger than it came; of an animation the first frame.
+/// Makes an organization's logo of a picture: all of it, with its own proportions, as PNG, at most 800 by 100 pixels
+/// and not larger than it came; of an animation the first frame.
 ///
 /// # Errors
 /// When it is no picture, or too large a one.
-pub fn logo(file: &[u8]) -> Result<Encoded, PictureError> {
-    encoded(&fitted(Cursor::new(file), LOGO_SIDES)?, Format::Png)
+pub fn make_organization_logo(file: &[u8]) -> Result<EncodedPicture, PictureError> {
+    encoded(&fitted(Cursor::new(file), LOGO_SIDES)?, PictureFormat::Png)
 }
 
-/// Returns the picture in a smaller size, or in its own when that is smaller still; of an animation the first frame.
+/// Makes a thumbnail of a picture: scaled down, or in its own size when that is smaller; of an animation the first
+/// frame.
 ///
 /// # Errors
 /// When it is no picture, or too large a one.
-pub fn thumbnail(file: impl BufRead + Seek, wish: Thumbnail) -> Result<Encoded, PictureError> {
+pub fn make_thumbnail(file: impl BufRead + Seek, wish: ThumbnailSpec) -> Result<EncodedPicture, PictureError> {
     encoded(&fitted(file, (wish.max_width, wish.max_height))?, wish.format)
 }
 
@@ -169,20 +172,20 @@ fn square(picture: &DynamicImage, side: u32) -> DynamicImage {
     picture.crop_imm(left, top, shorter, shorter).resize_exact(side, side, FilterType::CatmullRom)
 }
 
-fn encoded(picture: &DynamicImage, format: Format) -> Result<Encoded, PictureError> {
+fn encoded(picture: &DynamicImage, format: PictureFormat) -> Result<EncodedPicture, PictureError> {
     let mut bytes = Cursor::new(Vec::new());
     match format {
-        Format::Jpeg => {
+        PictureFormat::Jpeg => {
             let mut paper = RgbaImage::from_pixel(picture.width(), picture.height(), PAPER);
             imageops::overlay(&mut paper, &picture.to_rgba8(), 0, 0);
             let opaque = DynamicImage::ImageRgba8(paper).into_rgb8();
             opaque.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY))?;
         }
-        Format::Png | Format::Gif | Format::WebP => {
+        PictureFormat::Png | PictureFormat::Gif | PictureFormat::WebP => {
             DynamicImage::ImageRgba8(picture.to_rgba8()).write_to(&mut bytes, format.library())?;
         }
     }
-    Ok(Encoded { bytes: bytes.into_inner(), format })
+    Ok(EncodedPicture { bytes: bytes.into_inner(), format })
 }
 
 #[cfg(test)]
