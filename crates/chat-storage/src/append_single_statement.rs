@@ -11,7 +11,7 @@
 use chat_core::StoreError;
 use chat_core::messages::store::{NewMessage, SendOutcome};
 use chat_core::model::message::topic_key;
-use sql_engines::{Dialect, On};
+use sql_engines::{PerEngine, SqlDialect};
 
 use crate::append::AppendConnection;
 use crate::engine::PgSession;
@@ -75,7 +75,7 @@ pub(crate) async fn append(
     };
     let permitted = messages.iter().filter(|message| message.decided_at >= changed);
     let session = PgSession { connection: &mut connection, outage };
-    let mut directs = find_directs(On::Postgres(session), Dialect::Postgres, permitted).await?;
+    let mut directs = find_directs(PerEngine::Postgres(session), SqlDialect::Postgres, permitted).await?;
     let mut batch = MessageBatch::default();
     let from = draft.head();
     let sent = batch.take_all(&mut draft, &mut directs, (messages, changed));
@@ -126,7 +126,7 @@ async fn write(
         .bind(flags.iter().map(|(_, flag, _)| flag.number()).collect::<Vec<_>>())
         .bind(flags.iter().map(|(.., message)| message.0).collect::<Vec<_>>())
         .bind(&events)
-        .bind(messages().map(|message| WordIndexEntry::new(Dialect::Postgres, message).text).collect::<Vec<_>>())
+        .bind(messages().map(|message| WordIndexEntry::new(SqlDialect::Postgres, message).text).collect::<Vec<_>>())
         .fetch_optional(connection);
     let moved: Option<i64> = outage.bound(write).await.map_err(failed)?;
     Ok(moved.is_some())

@@ -13,13 +13,13 @@ use chat_core::files::{
 };
 use chat_core::id::{AttachmentId, MessageId, UserId};
 use chat_core::messages::attachment_event::{self, AttachmentChange};
-use sql_engines::numbers;
+use sql_engines::encode_numbers_parameter;
 
 use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::log_transaction::LogTransaction;
-use crate::store::Store;
+use crate::store::ChatStore;
 
 const INSERT: &str = "INSERT INTO attachment
     (id, path_id, owner_id, name, media_type, size_bytes, created_s, width, height, is_animated)
@@ -77,8 +77,8 @@ pub(crate) fn attachment(row: Row) -> Result<Attachment, StoreError> {
 
 /// Returns the uploads with the newest messages that use each, in the order given.
 async fn used(tx: &mut Tx, attachments: Vec<Attachment>) -> Result<Vec<AttachmentUse>, StoreError> {
-    let ids = numbers(attachments.iter().map(|attachment| attachment.id.0));
-    let sql = MESSAGES.on(tx.dialect());
+    let ids = encode_numbers_parameter(attachments.iter().map(|attachment| attachment.id.0));
+    let sql = MESSAGES.text_for_dialect(tx.dialect());
     let rows: Vec<(i64, i64, i64)> =
         run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids).bind(MAX_MESSAGES_TOLD)).map_err(failed)?;
     let mut messages: BTreeMap<i64, Vec<(MessageId, i64)>> = BTreeMap::new();
@@ -140,8 +140,8 @@ async fn tell_used(
     if changed.is_empty() {
         return Ok(());
     }
-    let sql = FIND_NUMBERED.on(writing.tx.dialect());
-    let ids = numbers(changed.iter().map(|id| id.0));
+    let sql = FIND_NUMBERED.text_for_dialect(writing.tx.dialect());
+    let ids = encode_numbers_parameter(changed.iter().map(|id| id.0));
     let rows: Vec<Row> = run!(writing.tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
     let attachments = rows.into_iter().map(attachment).collect::<Result<_, _>>()?;
     let used_bytes = total(&mut writing.tx).await?;
@@ -177,7 +177,7 @@ pub(crate) async fn take_room(tx: &mut Tx, size_bytes: i64, quota_bytes: i64) ->
 }
 
 #[async_trait]
-impl AttachmentStore for Store {
+impl AttachmentStore for ChatStore {
     async fn add(&self, upload: NewAttachment, quota_bytes: Option<i64>) -> Result<Option<Attachment>, StoreError> {
         let mut writing = LogTransaction::begin(&self.shared).await?;
         let quota_bytes = quota_bytes.unwrap_or(i64::MAX);
@@ -204,7 +204,7 @@ impl AttachmentStore for Store {
 
     async fn at_paths(&self, paths: &[PathId]) -> Result<Vec<Attachment>, StoreError> {
         let paths = serde_json::to_string(paths).map_err(failed)?;
-        let sql = FIND.on(self.shared.db.dialect());
+        let sql = FIND.text_for_dialect(self.shared.db.dialect());
         let rows: Vec<Row> =
             run!(self.shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&paths)).map_err(failed)?;
         rows.into_iter().map(attachment).collect()
@@ -232,9 +232,10 @@ impl AttachmentStore for Store {
         at_s: i64,
     ) -> Result<Option<Attachment>, StoreError> {
         let mut writing = LogTransaction::begin(&self.shared).await?;
-        let sql = FIND_NUMBERED.on(writing.tx.dialect());
+        let sql = FIND_NUMBERED.text_for_dialect(writing.tx.dialect());
         let rows: Vec<Row> =
-            run!(writing.tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(numbers([id.0]))).map_err(failed)?;
+            run!(writing.tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(encode_numbers_parameter([id.0])))
+                .map_err(failed)?;
         let found = rows.into_iter().next().map(attachment).transpose()?;
         let Some(found) = found.filter(|found| found.owner_id == owner_id) else {
             writing.roll_back().await?;

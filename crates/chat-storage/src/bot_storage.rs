@@ -5,12 +5,12 @@ use async_trait::async_trait;
 use chat_core::StoreError;
 use chat_core::id::UserId;
 use chat_core::people::bots::{BotStorage, BotStorageKeyError, BotStorageOutcome};
-use sql_engines::{insert_rows, pieces};
+use sql_engines::{insert_rows_statement, power_of_two_chunks};
 
 use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
-use crate::store::Store;
+use crate::store::ChatStore;
 
 const LOCK: &str = "INSERT INTO bot_storage_size (user_id, chars) VALUES ($1, 0)
 ON CONFLICT (user_id) DO UPDATE SET chars = bot_storage_size.chars RETURNING chars";
@@ -27,7 +27,7 @@ const DELETE_ALL: &str = "DELETE FROM bot_storage WHERE user_id = $1";
 static DELETE_SOME: Sql = Sql::new("DELETE FROM bot_storage WHERE user_id = $1 AND item_key {in_texts:$2}");
 
 #[async_trait]
-impl BotStorage for Store {
+impl BotStorage for ChatStore {
     async fn keep(
         &self,
         user_id: UserId,
@@ -54,7 +54,7 @@ impl BotStorage for Store {
         match keys {
             None => run!(db.reader(), fetch_all: sqlx::query_as(ALL).bind(user_id.0)),
             Some(keys) => {
-                let (sql, keys) = (SOME.on(db.dialect()), list(keys)?);
+                let (sql, keys) = (SOME.text_for_dialect(db.dialect()), list(keys)?);
                 run!(db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(user_id.0).bind(&keys))
             }
         }
@@ -78,7 +78,7 @@ impl BotStorage for Store {
             tx.roll_back().await.map_err(failed)?;
             return Ok(Err(BotStorageKeyError));
         }
-        let sql = DELETE_SOME.on(tx.dialect());
+        let sql = DELETE_SOME.text_for_dialect(tx.dialect());
         run!(tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(&wanted)).map_err(failed)?;
         resize(tx, user_id, before.saturating_sub(chars)).await.map(Ok)
     }
@@ -94,8 +94,8 @@ pub(crate) async fn fill(tx: &mut Tx, user_id: UserId, entries: &[(String, Strin
 }
 
 async fn put(tx: &mut Tx, user_id: UserId, entries: &[(String, String)]) -> Result<(), StoreError> {
-    for piece in pieces(entries) {
-        let sql = insert_rows(tx.dialect(), INSERT, (piece.len(), 3), REPLACE);
+    for piece in power_of_two_chunks(entries) {
+        let sql = insert_rows_statement(tx.dialect(), INSERT, (piece.len(), 3), REPLACE);
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (key, value) in piece {
@@ -115,7 +115,7 @@ async fn lock(tx: &mut Tx, user_id: UserId) -> Result<i64, StoreError> {
 
 /// Returns how many of these keys there are, and how many characters they and what is under them have.
 async fn there(tx: &mut Tx, user_id: UserId, keys: &str) -> Result<(i64, i64), StoreError> {
-    let sql = THERE.on(tx.dialect());
+    let sql = THERE.text_for_dialect(tx.dialect());
     run!(tx.on(), fetch_one: sqlx::query_as(sql.clone()).bind(user_id.0).bind(keys)).map_err(failed)
 }
 

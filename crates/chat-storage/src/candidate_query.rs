@@ -9,7 +9,7 @@ use chat_core::messages::narrow::{MessageCandidate, MessageSelection, NarrowCond
 use chat_core::messages::topic_policy;
 use chat_core::model::message::{Conversation, Flag, Recipient};
 use chat_core::model::snapshot::RealmSnapshot;
-use sql_engines::Dialect;
+use sql_engines::SqlDialect;
 use sqlx::SqlStr;
 
 use self::index_walk::IndexWalk;
@@ -155,7 +155,7 @@ impl CandidateQuery {
     }
 
     /// Returns the statement; its parameters are the source's text or numbers, then the stretch and the limit.
-    pub(crate) fn sql(&self, way: ReadDirection, dialect: Dialect) -> SqlStr {
+    pub(crate) fn sql(&self, way: ReadDirection, dialect: SqlDialect) -> SqlStr {
         let order = way.sql();
         let within = "m.id > $2 AND m.id < $3";
         let sql = match self {
@@ -178,7 +178,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
             Self::Reacted => format!("{CANDIDATE} {} {JOIN_DIRECT}", reacted(order)),
             Self::Words(words) => words.sql((CANDIDATE, JOIN_DIRECT)),
             Self::Recipients(_, along) => {
-                let walks = Sql::render(dialect, &format!("{{of_each:{order}}}"));
+                let walks = Sql::render_template(dialect, &format!("{{of_each:{order}}}"));
                 let walks = walks.replace(ALONG, &along.sql(dialect)).replace(FIRST, &along.order(dialect, order));
                 format!("{CANDIDATE} {walks} {JOIN_DIRECT}")
             }
@@ -193,7 +193,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
             _ => "m.id",
         };
         let most = if *self == Self::Reacted { "CAST($3 AS BIGINT)" } else { MOST };
-        Sql::text(dialect, &format!("{sql} ORDER BY {by} {order} LIMIT {most}"))
+        Sql::render_to_sql_str(dialect, &format!("{sql} ORDER BY {by} {order} LIMIT {most}"))
     }
 
     /// Returns the candidates with all that stands in their rows, where what finds them looks at a row of each anyway

@@ -7,10 +7,10 @@ use chat_core::StoreError;
 use chat_core::model::change::{ItemKind, UserItemKind};
 use chat_core::model::user::{ApiKey, KeyHash, KeyHasher};
 use serde_json::Value;
-use sql_engines::On;
+use sql_engines::PerEngine;
 use sqlx::PgPool;
 
-use crate::db::Db;
+use crate::db::ChatDatabase;
 use crate::encryption::{SecretCipher, SecretLocation, hash_text};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
@@ -41,10 +41,10 @@ pub(crate) async fn encrypt_all(tx: &mut Tx, cipher: &SecretCipher) -> Result<us
 /// Removes what the transaction before replaced from the files of the database, as far as a server can: of SQLite the
 /// file has it no longer, and here the log beside it; of Postgres the tables are written again. Older copies and archives
 /// of either have it still.
-pub(crate) async fn overwrite(db: &Db) {
+pub(crate) async fn overwrite(db: &ChatDatabase) {
     let done = match db.writer() {
-        On::Postgres(on) => rewrite(&on.pool).await,
-        On::Sqlite(pool) => {
+        PerEngine::Postgres(on) => rewrite(&on.pool).await,
+        PerEngine::Sqlite(pool) => {
             let end = "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA secure_delete = OFF";
             sqlx::raw_sql(end).execute(pool).await.map(drop)
         }

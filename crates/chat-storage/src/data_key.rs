@@ -6,14 +6,14 @@
 
 use chat_core::StoreError;
 use secrecy::SecretString;
-use sql_engines::On;
+use sql_engines::PerEngine;
 
 use crate::clear_secrets;
-use crate::db::Db;
+use crate::db::ChatDatabase;
 use crate::dialect::Sql;
 use crate::encryption::{DataKey, SecretCipher, StoredDataKey};
 use crate::engine::{Tx, run};
-use crate::fault::{SecretError, failed};
+use crate::fault::{StoredSecretsError, failed};
 
 static LOCK: Sql = Sql::new("SELECT last_event FROM log_head WHERE one = 1 {for_update}");
 const READ: &str = "SELECT salt, key_data FROM data_key WHERE one = 1";
@@ -25,9 +25,9 @@ const FORGET_LETTERS: &str = "DELETE FROM outgoing_mail";
 // Their hashes are of the old key, so they would open nothing and stand in lists.
 const FORGET_SESSIONS: &str = "DELETE FROM user_item WHERE kind IN ('session', 'password_reset')";
 
-/// What [`Db::discard_secrets`] gave up.
+/// The numbers of secrets that [`ChatDatabase::discard_secrets_and_rekey`] discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DiscardedSecrets {
+pub struct DiscardedSecretCounts {
     /// API keys.
     pub api_keys: u64,
     /// Links of invitations that anybody may use.
@@ -38,7 +38,7 @@ pub struct DiscardedSecrets {
 
 /// Returns the cipher of the database's secrets, under the secret given. The first start makes the key and encrypts
 /// what stands in clear; the first start with a secret encrypts the key.
-pub(crate) async fn open(db: &Db, secret: Option<&SecretString>) -> Result<SecretCipher, SecretError> {
+pub(crate) async fn open(db: &ChatDatabase, secret: Option<&SecretString>) -> Result<SecretCipher, StoredSecretsError> {
     let mut tx = begin(db).await?;
     let cipher = match read(&mut tx).await? {
         None => first(&mut tx, secret).await?,
@@ -56,13 +56,17 @@ pub(crate) async fn open(db: &Db, secret: Option<&SecretString>) -> Result<Secre
     Ok(cipher)
 }
 
-impl Db {
-    /// Encrypts the data key under another secret; `old` is the one until now, `None` where there was none. Nodes that run
-    /// go on, and need the new one at their next start.
+impl ChatDatabase {
+    /// Encrypts the data key under another secret; `old` is the one until now, `None` where there was none. Nodes that
+    /// run go on, and need the new one at their next start.
     ///
     /// # Errors
     /// When the old secret is not the one, or storage fails: nothing has changed then.
-    pub async fn reseal_secrets(&self, old: Option<&SecretString>, new: &SecretString) -> Result<(), SecretError> {
+    pub async fn reencrypt_data_key(
+        &self,
+        old: Option<&SecretString>,
+        new: &SecretString,
+    ) -> Result<(), StoredSecretsError> {
         let mut tx = begin(self).await?;
         if let Some(stored) = read(&mut tx).await? {
             put(&mut tx, &opened(&stored, old)?.store(Some(new))?).await?;
@@ -73,12 +77,15 @@ impl Db {
         Ok(())
     }
 
-    /// Gives up every API key, every session, every link of an invitation and every waiting letter, and makes a new data key under that
-    /// secret. No node may run: it would go on with what it has in memory.
+    /// Discards every API key, session, invitation link and waiting letter, and makes a new data key under `secret`. No
+    /// node may run: it would go on with what it has in memory.
     ///
     /// # Errors
     /// When storage fails: nothing has changed then.
-    pub async fn discard_secrets(&self, secret: Option<&SecretString>) -> Result<DiscardedSecrets, SecretError> {
+    pub async fn discard_secrets_and_rekey(
+        &self,
+        secret: Option<&SecretString>,
+    ) -> Result<DiscardedSecretCounts, StoredSecretsError> {
         let mut tx = begin(self).await?;
         put(&mut tx, &DataKey::generate()?.store(secret)?).await?;
         let api_keys = run!(tx.on(), execute: sqlx::query(FORGET_KEYS)).map_err(failed)?;
@@ -86,19 +93,19 @@ impl Db {
         let letters = run!(tx.on(), execute: sqlx::query(FORGET_LETTERS)).map_err(failed)?;
         run!(tx.on(), execute: sqlx::query(FORGET_SESSIONS)).map_err(failed)?;
         finish(self, tx).await?;
-        Ok(DiscardedSecrets { api_keys, links, letters })
+        Ok(DiscardedSecretCounts { api_keys, links, letters })
     }
 }
 
 /// A transaction that holds the head of the log.
-async fn begin(db: &Db) -> Result<Tx, StoreError> {
+async fn begin(db: &ChatDatabase) -> Result<Tx, StoreError> {
     let mut tx = db.begin().await.map_err(failed)?;
-    let lock = LOCK.on(tx.dialect());
+    let lock = LOCK.text_for_dialect(tx.dialect());
     let _head: i64 = run!(tx.on(), fetch_one: sqlx::query_scalar(lock.clone())).map_err(failed)?;
     Ok(tx)
 }
 
-async fn finish(db: &Db, tx: Tx) -> Result<(), StoreError> {
+async fn finish(db: &ChatDatabase, tx: Tx) -> Result<(), StoreError> {
     tx.commit().await.map_err(failed)?;
     clear_secrets::overwrite(db).await;
     Ok(())
@@ -111,19 +118,19 @@ async fn read(tx: &mut Tx) -> Result<Option<StoredDataKey>, StoreError> {
 
 /// Writes the row. What it replaces, and what the transaction deletes after it, is overwritten in the file.
 async fn put(tx: &mut Tx, key: &StoredDataKey) -> Result<(), StoreError> {
-    if let On::Sqlite(connection) = tx.on() {
+    if let PerEngine::Sqlite(connection) = tx.on() {
         sqlx::query("PRAGMA secure_delete = ON").execute(connection).await.map_err(failed)?;
     }
     run!(tx.on(), execute: sqlx::query(PUT).bind(key.salt.as_deref()).bind(&key.data)).map_err(failed)?;
     Ok(())
 }
 
-fn opened(stored: &StoredDataKey, secret: Option<&SecretString>) -> Result<DataKey, SecretError> {
+fn opened(stored: &StoredDataKey, secret: Option<&SecretString>) -> Result<DataKey, StoredSecretsError> {
     match (DataKey::read(stored, secret)?, &stored.salt, secret) {
         (Some(key), ..) => Ok(key),
-        (None, Some(_), None) => Err(SecretError::Missing),
-        (None, Some(_), Some(_)) => Err(SecretError::Wrong),
-        (None, None, _) => Err(SecretError::Damaged),
+        (None, Some(_), None) => Err(StoredSecretsError::Missing),
+        (None, Some(_), Some(_)) => Err(StoredSecretsError::Wrong),
+        (None, None, _) => Err(StoredSecretsError::Damaged),
     }
 }
 

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use chat_core::StoreError;
-use sql_engines::{BEGIN_POSTGRES, BEGIN_SQLITE, DataDir, Dialect, On, OpenError, WriteProbe, sqlite_pool};
+use sql_engines::{
+    BEGIN_WRITE_POSTGRES, BEGIN_WRITE_SQLITE, DatabaseOpenError, PerEngine, SqlDialect, SqliteDataDir, WriteProbe,
+    sqlite_pool_options,
+};
 use sqlx::sqlite::SqlitePool;
 
 use crate::engine::{PgTx, PooledPg, Tx, run};
@@ -28,20 +31,20 @@ const NOW_POSTGRES: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) AS
 pub(crate) const PREPARED_STATEMENTS: usize = 256;
 
 /// The failure of a command that needs a database where there is none.
-const ABSENT: OpenError = OpenError::Absent { server: "chat-server" };
+const ABSENT: DatabaseOpenError = DatabaseOpenError::Absent { server: "chat-server" };
 
 /// Returns the files of the server in a data directory.
-fn files(data_dir: &Path) -> DataDir {
-    DataDir::new(data_dir, "chat")
+fn files(data_dir: &Path) -> SqliteDataDir {
+    SqliteDataDir::new(data_dir, "chat")
 }
 
 /// The chat database. Cloning it is cheap and gives another handle on the same one.
 #[derive(Debug, Clone)]
-pub struct Db(Arc<Inner>);
+pub struct ChatDatabase(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    pools: On<PgPools, SqlitePools>,
+    pools: PerEngine<PgPools, SqlitePools>,
     probe: WriteProbe,
     /// How long a search may take, in milliseconds.
     search_time: Arc<AtomicU64>,
@@ -56,12 +59,12 @@ struct SqlitePools {
     words: SqlitePool,
 }
 
-impl Db {
-    /// Connections to Postgres that suit a node with a few cores.
-    pub const DEFAULT_CONNECTIONS: u32 = 16;
+impl ChatDatabase {
+    /// The default maximum number of connections to Postgres, which suits a node with a few cores.
+    pub const DEFAULT_MAX_CONNECTIONS: u32 = 16;
 
-    /// Opens the database and brings its schema up to date, under a lock, so that any number of
-    /// nodes may do it at once.
+    /// Opens the database and brings its schema up to date, under a lock, so that any number of nodes may do it at
+    /// once.
     ///
     /// With a `postgres://` URL, at most `connections` connections to that database,
     /// and six at least, and two more while a user searches by words; without one,
@@ -69,8 +72,12 @@ impl Db {
     /// when it does not exist.
     ///
     /// # Errors
-    /// See [`OpenError`]. Nothing is left open then.
-    pub async fn open(url: Option<&str>, data_dir: &Path, connections: u32) -> Result<Self, OpenError> {
+    /// See [`DatabaseOpenError`]. Nothing is left open then.
+    pub async fn open_and_migrate(
+        url: Option<&str>,
+        data_dir: &Path,
+        connections: u32,
+    ) -> Result<Self, DatabaseOpenError> {
         let db = if let Some(url) = url {
             Self::connect(url, connections).await?
         } else {
@@ -79,11 +86,16 @@ impl Db {
         db.prepared().await
     }
 
-    /// Opens a database that [`Db::open`] made before, for commands that have nothing to do in an empty one.
+    /// Opens a database that [`ChatDatabase::open_and_migrate`] created before, for commands that have nothing to do in
+    /// an empty one.
     ///
     /// # Errors
-    /// See [`OpenError`]; [`OpenError::Absent`] when there is none. Nothing is created then.
-    pub async fn open_existing(url: Option<&str>, data_dir: &Path, connections: u32) -> Result<Self, OpenError> {
+    /// See [`DatabaseOpenError`]; [`DatabaseOpenError::Absent`] when there is none. Nothing is created then.
+    pub async fn open_existing(
+        url: Option<&str>,
+        data_dir: &Path,
+        connections: u32,
+    ) -> Result<Self, DatabaseOpenError> {
         let db = if let Some(url) = url {
             Self::connect(url, connections).await?
         } else {
@@ -96,13 +108,13 @@ impl Db {
             Ok(true) => db.prepared().await,
             absent => {
                 db.close().await;
-                Err(absent.map_or_else(OpenError::Connect, |_| ABSENT))
+                Err(absent.map_or_else(DatabaseOpenError::Connect, |_| ABSENT))
             }
         }
     }
 
     /// The database with its schema up to date.
-    async fn prepared(self) -> Result<Self, OpenError> {
+    async fn prepared(self) -> Result<Self, DatabaseOpenError> {
         let db = self;
         if let Err(error) = schema::apply(&db).await {
             db.close().await;
@@ -111,35 +123,36 @@ impl Db {
         Ok(db)
     }
 
-    async fn connect(url: &str, connections: u32) -> Result<Self, OpenError> {
+    async fn connect(url: &str, connections: u32) -> Result<Self, DatabaseOpenError> {
         let search_time = Arc::new(AtomicU64::new(SEARCH_TIME_MS));
         let pools = PgPools::connect(url, (connections, Arc::clone(&search_time))).await?;
-        Ok(Self::new(On::Postgres(pools), search_time))
+        Ok(Self::new(PerEngine::Postgres(pools), search_time))
     }
 
-    async fn open_file(data_dir: &Path) -> Result<Self, OpenError> {
+    async fn open_file(data_dir: &Path) -> Result<Self, DatabaseOpenError> {
         let files = files(data_dir);
-        let _locked = files.create().await?;
+        let _locked = files.create_and_lock().await?;
         let options = files
-            .options()
+            .connect_options()
             // Between the thread of a connection and who waits for its rows: with fewer the two wait for each other.
             .row_buffer_size(ROWS_BUFFERED)
             .statement_cache_capacity(PREPARED_STATEMENTS);
-        let writer = sqlite_pool(1).connect_with(options.clone()).await.map_err(OpenError::Connect)?;
+        let writer = sqlite_pool_options(1).connect_with(options.clone()).await.map_err(DatabaseOpenError::Connect)?;
         let reading = options.pragma("query_only", "ON");
-        let words = sqlite_pool(WORDS_CONNECTIONS).connect_lazy_with(reading.clone());
-        let readers = sqlite_pool(SQLITE_READERS).connect_with(reading).await.map_err(OpenError::Connect)?;
+        let words = sqlite_pool_options(WORDS_CONNECTIONS).connect_lazy_with(reading.clone());
+        let readers =
+            sqlite_pool_options(SQLITE_READERS).connect_with(reading).await.map_err(DatabaseOpenError::Connect)?;
         let search_time = Arc::new(AtomicU64::new(SEARCH_TIME_MS));
-        Ok(Self::new(On::Sqlite(SqlitePools { writer, readers, words }), search_time))
+        Ok(Self::new(PerEngine::Sqlite(SqlitePools { writer, readers, words }), search_time))
     }
 
-    fn new(pools: On<PgPools, SqlitePools>, search_time: Arc<AtomicU64>) -> Self {
+    fn new(pools: PerEngine<PgPools, SqlitePools>, search_time: Arc<AtomicU64>) -> Self {
         Self(Arc::new(Inner { pools, probe: WriteProbe::default(), search_time }))
     }
 
-    /// Sets how long a search may take, five seconds before. On Postgres it holds for connections that are opened
-    /// later, so the caller sets it before the first search.
-    pub fn limit_searches(&self, time: Duration) {
+    /// Sets the longest time that a search may take; it is five seconds before. On Postgres it holds for connections
+    /// that are opened later, so the caller sets it before the first search.
+    pub fn set_search_timeout(&self, time: Duration) {
         let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
         self.0.search_time.store(time_ms, Ordering::Relaxed);
     }
@@ -149,48 +162,48 @@ impl Db {
         Duration::from_millis(self.0.search_time.load(Ordering::Relaxed))
     }
 
-    /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
+    /// Returns the name of the database engine, for logs and messages: `Postgres` or `SQLite`.
     #[must_use]
     pub fn engine_name(&self) -> &'static str {
         self.dialect().engine_name()
     }
 
-    /// Whether the database answers.
+    /// Checks that the database answers.
     ///
     /// # Errors
     /// When it does not, after ten seconds at most.
     pub async fn ping(&self) -> Result<(), sqlx::Error> {
-        let (_one,): (i64,) = run!(self.reader(), fetch_one: sqlx::query_as(WriteProbe::READ))?;
+        let (_one,): (i64,) = run!(self.reader(), fetch_one: sqlx::query_as(WriteProbe::READ_STATEMENT))?;
         Ok(())
     }
 
-    /// Whether the database takes writes: writes one row and commits it.
+    /// Checks that the database is writable: writes one row and commits it.
     ///
     /// A SQLite database whose writer is busy with a longer transaction takes writes, so while that lasts, for half a
     /// minute at most, it is enough that the database answers.
     ///
     /// # Errors
     /// When it does not, after a second at most.
-    pub async fn probe(&self) -> Result<(), sqlx::Error> {
-        let write = async { run!(self.writer(), execute: sqlx::query(WriteProbe::WRITE)) };
-        self.0.probe.run(self.dialect(), write, self.ping()).await
+    pub async fn check_writable(&self) -> Result<(), sqlx::Error> {
+        let write = async { run!(self.writer(), execute: sqlx::query(WriteProbe::WRITE_STATEMENT)) };
+        self.0.probe.check_writable(self.dialect(), write, self.ping()).await
     }
 
     /// Returns the time of the database server in unix seconds; `None` on SQLite, which has no other clock than ours.
     pub(crate) async fn now_s(&self) -> Result<Option<i64>, StoreError> {
         match &self.0.pools {
-            On::Postgres(_) => {
+            PerEngine::Postgres(_) => {
                 run!(self.reader(), fetch_one: sqlx::query_scalar(NOW_POSTGRES)).map(Some).map_err(failed)
             }
-            On::Sqlite(_) => Ok(None),
+            PerEngine::Sqlite(_) => Ok(None),
         }
     }
 
-    /// Closes every connection, after what runs on it is done.
+    /// Closes every connection, after running statements have ended.
     pub async fn close(&self) {
         match &self.0.pools {
-            On::Postgres(pools) => pools.close().await,
-            On::Sqlite(pools) => {
+            PerEngine::Postgres(pools) => pools.close().await,
+            PerEngine::Sqlite(pools) => {
                 pools.words.close().await;
                 pools.readers.close().await;
                 pools.writer.close().await;
@@ -201,62 +214,64 @@ impl Db {
     /// Notes whether Postgres is in reach, for as long as it is polled: statements fail while it is not.
     pub(crate) async fn watch(self) {
         match &self.0.pools {
-            On::Postgres(pools) => pools.watch().await,
-            On::Sqlite(_) => {}
+            PerEngine::Postgres(pools) => pools.watch().await,
+            PerEngine::Sqlite(_) => {}
         }
     }
 
-    pub(crate) fn dialect(&self) -> Dialect {
+    pub(crate) fn dialect(&self) -> SqlDialect {
         self.0.pools.dialect()
     }
 
     /// Returns where a single statement that only reads runs.
-    pub(crate) fn reader(&self) -> On<PooledPg<'_>, &SqlitePool> {
+    pub(crate) fn reader(&self) -> PerEngine<PooledPg<'_>, &SqlitePool> {
         match &self.0.pools {
-            On::Postgres(pools) => On::Postgres(pools.pooled()),
-            On::Sqlite(pools) => On::Sqlite(&pools.readers),
+            PerEngine::Postgres(pools) => PerEngine::Postgres(pools.pooled()),
+            PerEngine::Sqlite(pools) => PerEngine::Sqlite(&pools.readers),
         }
     }
 
     /// A connection that reads the index of words, for the time of a search.
     pub(crate) async fn searcher(&self) -> Result<SearchConnection, sqlx::Error> {
         match &self.0.pools {
-            On::Postgres(pools) => pools.searcher().await,
-            On::Sqlite(pools) => SearchConnection::sqlite(pools.words.acquire().await?, self.search_time()).await,
+            PerEngine::Postgres(pools) => pools.searcher().await,
+            PerEngine::Sqlite(pools) => {
+                SearchConnection::sqlite(pools.words.acquire().await?, self.search_time()).await
+            }
         }
     }
 
     /// Returns where a single statement that writes runs, a transaction by itself.
-    pub(crate) fn writer(&self) -> On<PooledPg<'_>, &SqlitePool> {
+    pub(crate) fn writer(&self) -> PerEngine<PooledPg<'_>, &SqlitePool> {
         match &self.0.pools {
-            On::Postgres(pools) => On::Postgres(pools.pooled()),
-            On::Sqlite(pools) => On::Sqlite(&pools.writer),
+            PerEngine::Postgres(pools) => PerEngine::Postgres(pools.pooled()),
+            PerEngine::Sqlite(pools) => PerEngine::Sqlite(&pools.writer),
         }
     }
 
     /// Begins a transaction that may write. Each statement sees what was committed before it.
     pub(crate) async fn begin(&self) -> Result<Tx, sqlx::Error> {
         Ok(Tx(match self.writer() {
-            On::Postgres(on) => On::Postgres(begin_postgres(on, BEGIN_POSTGRES).await?),
-            On::Sqlite(pool) => On::Sqlite(pool.begin_with(BEGIN_SQLITE).await?),
+            PerEngine::Postgres(on) => PerEngine::Postgres(begin_postgres(on, BEGIN_WRITE_POSTGRES).await?),
+            PerEngine::Sqlite(pool) => PerEngine::Sqlite(pool.begin_with(BEGIN_WRITE_SQLITE).await?),
         }))
     }
 
     /// Begins a transaction that only reads. All its statements see the same state.
     pub(crate) async fn begin_reading(&self) -> Result<Tx, sqlx::Error> {
         Ok(Tx(match self.reader() {
-            On::Postgres(on) => {
-                On::Postgres(begin_postgres(on, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
+            PerEngine::Postgres(on) => {
+                PerEngine::Postgres(begin_postgres(on, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
             }
-            On::Sqlite(pool) => On::Sqlite(pool.begin().await?),
+            PerEngine::Sqlite(pool) => PerEngine::Sqlite(pool.begin().await?),
         }))
     }
 
     /// Returns the connections to Postgres, for what it alone can do.
     pub(crate) fn postgres(&self) -> Option<&PgPools> {
         match &self.0.pools {
-            On::Postgres(pools) => Some(pools),
-            On::Sqlite(_) => None,
+            PerEngine::Postgres(pools) => Some(pools),
+            PerEngine::Sqlite(_) => None,
         }
     }
 }

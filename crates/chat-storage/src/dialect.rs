@@ -1,19 +1,19 @@
 //! Where the two engines differ in the SQL of this crate: fragments, as [`sql_engines`] replaces them in statements.
 
-use sql_engines::{Fragment, Fragments};
+use sql_engines::{SqlFragment, SqlFragments};
 
 /// A statement of this crate.
-pub(crate) type Sql = sql_engines::Sql<ChatFragments>;
+pub(crate) type Sql = sql_engines::SqlTemplate<ChatFragments>;
 
 /// The fragments of this crate.
 #[derive(Debug)]
 pub(crate) struct ChatFragments;
 
-impl Fragments for ChatFragments {
-    const OWN: &'static [Fragment] = FRAGMENTS;
+impl SqlFragments for ChatFragments {
+    const CRATE_FRAGMENTS: &'static [SqlFragment] = FRAGMENTS;
 }
 
-const FRAGMENTS: &[Fragment] = &[
+const FRAGMENTS: &[SqlFragment] = &[
     // A list of numbers that travels as one parameter, to be joined, where thousands may be asked for: as `value`, each
     // once.
     ("numbers", "(SELECT json_array_elements_text(@::JSON)::BIGINT AS value)", "json_each(@)"),
@@ -83,13 +83,15 @@ ORDER BY x.id @ LIMIT CAST($4 AS BIGINT)) AS picked JOIN message AS m ON m.id = 
 
 #[cfg(test)]
 mod tests {
-    use sql_engines::Dialect;
+    use sql_engines::SqlDialect;
 
     use super::*;
 
     #[test]
     fn flags_that_are_rows_are_looked_for_by_their_numbers() {
         let numbers = crate::flags::OF_TEXT.map(|flag| flag.number().to_string()).join(", ");
-        assert!(Sql::render(Dialect::Sqlite, "{flags_of:$2}").starts_with(&format!("flag IN ({numbers}) AND ")));
+        assert!(
+            Sql::render_template(SqlDialect::Sqlite, "{flags_of:$2}").starts_with(&format!("flag IN ({numbers}) AND "))
+        );
     }
 }

@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use chat_core::StoreError;
 use chat_core::id::{DraftId, EventId, UserId};
 use chat_core::messages::draft::{Draft, DraftChange, DraftOutcome, DraftStore, MAX_DRAFTS};
-use sql_engines::{insert_rows, pieces};
+use sql_engines::{insert_rows_statement, power_of_two_chunks};
 
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::log_transaction::LogTransaction;
-use crate::store::{Shared, Store};
+use crate::store::{ChatStore, Shared};
 
 const COUNT: &str = "SELECT count(*) FROM draft WHERE user_id = $1";
 const INSERT: &str = "INSERT INTO draft (id, user_id, document)";
@@ -27,8 +27,8 @@ pub(crate) async fn delete_all(tx: &mut Tx, user_id: UserId) -> Result<(), Store
 
 /// Writes drafts down, inside a transaction: each with whose it is, and its document.
 pub(crate) async fn insert(tx: &mut Tx, rows: &[(DraftId, UserId, String)]) -> Result<(), StoreError> {
-    for piece in pieces(rows) {
-        let sql = insert_rows(tx.dialect(), INSERT, (piece.len(), 3), "");
+    for piece in power_of_two_chunks(rows) {
+        let sql = insert_rows_statement(tx.dialect(), INSERT, (piece.len(), 3), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (id, user_id, document) in piece {
@@ -65,7 +65,7 @@ async fn finish(
 }
 
 #[async_trait]
-impl DraftStore for Store {
+impl DraftStore for ChatStore {
     async fn add_drafts(
         &self,
         user_id: UserId,

@@ -8,7 +8,7 @@ use chat_core::log::event::NewEvent;
 use chat_core::messages::store::{MessageEdit, WriteGuard, WriteOutcome};
 use chat_core::model::message::{ContentFlags, EditHistoryEntry, Reaction, Recipient, topic_key};
 use chat_core::model::snapshot::RealmSnapshot;
-use sql_engines::numbers;
+use sql_engines::encode_numbers_parameter;
 
 use crate::attachment;
 use crate::dialect::Sql;
@@ -114,19 +114,19 @@ async fn are_together(writing: &mut LogTransaction, edit: &MessageEdit) -> Resul
     if edit.moves.is_empty() {
         return Ok(true);
     }
-    let sql = TOGETHER.on(writing.tx.dialect());
-    let ids = numbers(edit.moves.iter().map(|id| id.0));
+    let sql = TOGETHER.text_for_dialect(writing.tx.dialect());
+    let ids = encode_numbers_parameter(edit.moves.iter().map(|id| id.0));
     let found: i64 =
         run!(writing.tx.on(), fetch_one: sqlx::query_scalar(sql.clone()).bind(&ids).bind(edit.id.0)).map_err(failed)?;
     Ok(usize::try_from(found).is_ok_and(|found| found == edit.moves.len()))
 }
 
 async fn keep(writing: &mut LogTransaction, edit: &MessageEdit, place: EventId) -> Result<(), StoreError> {
-    let ids = numbers(edit.moves.iter().filter(|id| **id != edit.id).chain([&edit.id]).map(|id| id.0));
+    let ids = encode_numbers_parameter(edit.moves.iter().filter(|id| **id != edit.id).chain([&edit.id]).map(|id| id.0));
     let edited = edit.content.is_some().then_some(edit.id.0);
     let to = edit.to.as_ref().map(|(channel, _)| i64::from(Recipient::Channel(*channel)));
     let topic = edit.to.as_ref().map(|(_, topic)| topic.as_str());
-    let sql = KEEP.on(writing.tx.dialect());
+    let sql = KEEP.text_for_dialect(writing.tx.dialect());
     run!(writing.tx.on(), execute: sqlx::query(sql.clone())
         .bind(&ids)
         .bind(place.0)
@@ -150,13 +150,13 @@ async fn move_messages(
     let from: i64 = run!(writing.tx.on(), fetch_one: sqlx::query_scalar(RECIPIENT).bind(edit.id.0)).map_err(failed)?;
     let from = Recipient::from(from);
     let place = writing.next();
-    let ids = numbers(edit.moves.iter().map(|id| id.0));
+    let ids = encode_numbers_parameter(edit.moves.iter().map(|id| id.0));
     let key = topic_key(topic);
     let realm = shared.memory.realm.current();
     let read = if from == to { Vec::new() } else { read_states(writing, &realm, (from, to), &edit.moves).await? };
     let leaving: &[MessageId] = if from == to { &[] } else { &edit.moves };
     let firsts = FirstMessages::before(writing, leaving, (from != to).then_some(channel_id)).await?;
-    let sql = MOVE.on(writing.tx.dialect());
+    let sql = MOVE.text_for_dialect(writing.tx.dialect());
     let moved_in = ContentFlags { moved_in: from != to, ..ContentFlags::default() };
     run!(writing.tx.on(), execute: sqlx::query(sql.clone())
         .bind(&ids)
@@ -184,7 +184,8 @@ async fn read_states(
     let users: Vec<i64> = run!(writing.tx.on(), fetch_all: sqlx::query_scalar(READERS)
         .bind(i64::from(from)).bind(i64::from(to)))
     .map_err(failed)?;
-    let (sql, moving) = (MARKS.on(writing.tx.dialect()), numbers(ids.iter().map(|id| id.0)));
+    let (sql, moving) =
+        (MARKS.text_for_dialect(writing.tx.dialect()), encode_numbers_parameter(ids.iter().map(|id| id.0)));
     let rows: Vec<(i64, i64)> =
         run!(writing.tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&moving)).map_err(failed)?;
     let marks: HashMap<MessageId, ContentFlags> =
@@ -211,8 +212,8 @@ pub(crate) async fn edits_of(
     shared: &Shared,
     ids: &[MessageId],
 ) -> Result<Vec<(MessageId, EditHistoryEntry)>, StoreError> {
-    let sql = EDITS.on(shared.db.dialect());
-    let ids = numbers(ids.iter().map(|id| id.0));
+    let sql = EDITS.text_for_dialect(shared.db.dialect());
+    let ids = encode_numbers_parameter(ids.iter().map(|id| id.0));
     let rows: Vec<EditRow> =
         run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
     Ok(rows.into_iter().map(past).collect())
@@ -250,13 +251,13 @@ pub(crate) async fn delete(
     }
     let Some(mut writing) = write_guard::begin(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
     let messages = &decided.messages;
-    let ids = numbers(messages.iter().map(|(id, _)| id.0));
+    let ids = encode_numbers_parameter(messages.iter().map(|(id, _)| id.0));
     let gone: Vec<MessageId> = messages.iter().map(|(id, _)| *id).collect();
     let firsts = FirstMessages::before(&mut writing, &gone, None).await?;
     word_index::forget(&mut writing.tx, &ids).await?;
     flag_set::forget(&mut writing.tx, &gone).await?;
     for sql in &DELETE {
-        let sql = sql.on(writing.tx.dialect());
+        let sql = sql.text_for_dialect(writing.tx.dialect());
         run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(&ids)).map_err(failed)?;
     }
     let begun = firsts.events(shared, &mut writing).await?;

@@ -22,7 +22,7 @@ use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::flags::{MessageFacts, RecipientFlags};
 use crate::message_decoding::{self, MessageRow, ReactionRow};
-use crate::store::Store;
+use crate::store::ChatStore;
 use crate::{attachment, flag_set, read_set, realm, scheduled};
 
 /// Things that are read at once.
@@ -64,7 +64,7 @@ const LEFT: [(&str, &str); 2] = [
 ];
 
 #[async_trait]
-impl ExportStore for Store {
+impl ExportStore for ChatStore {
     async fn export(&self, export: &mut Export<'_>) -> Result<(), ExportError> {
         let mut tx = self.shared.db.begin_reading().await.map_err(failed)?;
         let shown = show(&mut tx, self.shared.cipher.hasher(), export).await;

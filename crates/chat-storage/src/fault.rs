@@ -1,11 +1,11 @@
 //! What can go wrong, distinguished by what the caller can do about it.
 
 use chat_core::{StoreError, TooCostly, Unavailable};
-use sql_engines::{is_cut_short, is_outage};
+use sql_engines::{is_outage, is_statement_interrupted};
 
 /// The reason why the secrets in the database cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum SecretError {
+pub enum StoredSecretsError {
     /// They are encrypted, and the caller has no key-encryption secret.
     #[error("no key-encryption secret is given, and the secrets in the database are encrypted")]
     Missing,
@@ -29,7 +29,7 @@ pub(crate) fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>)
 
 /// As [`failed`], of a search: one that its engine ended because it took too long is distinguished.
 pub(crate) fn search_failed(error: sqlx::Error) -> StoreError {
-    if is_cut_short(&error) { StoreError(Box::new(TooCostly)) } else { failed(error) }
+    if is_statement_interrupted(&error) { StoreError(Box::new(TooCostly)) } else { failed(error) }
 }
 
 #[cfg(test)]

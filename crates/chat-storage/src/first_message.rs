@@ -4,7 +4,7 @@ use chat_core::StoreError;
 use chat_core::id::{ChannelId, MessageId};
 use chat_core::log::event::{self, NewEvent};
 use chat_core::model::message::Recipient;
-use sql_engines::numbers;
+use sql_engines::encode_numbers_parameter;
 
 use crate::dialect::Sql;
 use crate::engine::run;
@@ -28,8 +28,8 @@ impl FirstMessages {
         if messages.is_empty() {
             return Ok(Self(Vec::new()));
         }
-        let sql = PLACES.on(writing.tx.dialect());
-        let ids = numbers(messages.iter().map(|id| id.0));
+        let sql = PLACES.text_for_dialect(writing.tx.dialect());
+        let ids = encode_numbers_parameter(messages.iter().map(|id| id.0));
         let places: Vec<i64> =
             run!(writing.tx.on(), fetch_all: sqlx::query_scalar(sql.clone()).bind(&ids)).map_err(failed)?;
         let mut channels: Vec<ChannelId> = places.into_iter().filter_map(channel).chain(to).collect();

@@ -11,7 +11,7 @@ use chat_core::StoreError;
 use chat_core::id::{MessageId, UserId};
 use chat_core::model::flag_change::FlagOp;
 use chat_core::model::message::Flag;
-use sql_engines::{Dialect, insert_rows, numbers, pieces};
+use sql_engines::{SqlDialect, encode_numbers_parameter, insert_rows_statement, power_of_two_chunks};
 use sqlx::SqlStr;
 
 use crate::dialect::Sql;
@@ -46,7 +46,7 @@ pub(crate) fn keeps(flag: Flag) -> bool {
 /// Returns the stretches of these messages, each once, as a parameter.
 pub(crate) fn stretches(ids: impl IntoIterator<Item = i64>) -> String {
     let stretches: BTreeSet<i64> = ids.into_iter().map(|id| id / STRETCH).collect();
-    numbers(stretches)
+    encode_numbers_parameter(stretches)
 }
 
 /// Returns the messages of a row, in any order.
@@ -56,8 +56,8 @@ pub(crate) fn messages(text: &str) -> Result<Vec<i64>, StoreError> {
 
 /// Returns the newest or oldest of a user's messages (`$1`) with a flag (`$5`), `$4` at most, between `$2` and `$3`, as
 /// `picked`.
-pub(crate) fn picked(dialect: Dialect, order: &str) -> String {
-    Sql::render(
+pub(crate) fn picked(dialect: SqlDialect, order: &str) -> String {
+    Sql::render_template(
         dialect,
         &format!(
             "(SELECT e.value AS id FROM flag_set AS s {{each_number:s.messages}}
@@ -87,7 +87,7 @@ pub(crate) async fn near(
     (user_id, flag): (UserId, Flag),
     ids: &[MessageId],
 ) -> Result<BTreeSet<i64>, StoreError> {
-    let sql = LOAD.on(shared.db.dialect());
+    let sql = LOAD.text_for_dialect(shared.db.dialect());
     let wanted = stretches(ids.iter().map(|id| id.0));
     let rows: Vec<Row> = run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone())
         .bind(user_id.0).bind(flag.number()).bind(&wanted))
@@ -115,7 +115,7 @@ pub(crate) async fn change(
     ids: &[i64],
 ) -> Result<(), StoreError> {
     let wanted = stretches(ids.iter().copied());
-    let sql = LOAD.on(tx.dialect());
+    let sql = LOAD.text_for_dialect(tx.dialect());
     let rows: Vec<Row> = run!(tx.on(), fetch_all: sqlx::query_as(sql.clone())
         .bind(user_id.0).bind(flag.number()).bind(&wanted))
     .map_err(failed)?;
@@ -162,7 +162,7 @@ pub(crate) async fn forget(tx: &mut Tx, ids: &[MessageId]) -> Result<(), StoreEr
 }
 
 async fn of_all(tx: &mut Tx, stretches: &str) -> Result<FlagSets, StoreError> {
-    let sql = OF_ALL.on(tx.dialect());
+    let sql = OF_ALL.text_for_dialect(tx.dialect());
     let rows: Vec<Row> = run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(stretches)).map_err(failed)?;
     sets(rows)
 }
@@ -173,9 +173,10 @@ fn sets(rows: Vec<Row>) -> Result<FlagSets, StoreError> {
 }
 
 async fn put(tx: &mut Tx, sets: FlagSets) -> Result<(), StoreError> {
-    let rows: Vec<(FlagSetKey, String)> = sets.into_iter().map(|(key, set)| (key, numbers(set))).collect();
-    for piece in pieces(&rows) {
-        let sql: SqlStr = insert_rows(tx.dialect(), PUT, (piece.len(), 4), OR_REPLACE);
+    let rows: Vec<(FlagSetKey, String)> =
+        sets.into_iter().map(|(key, set)| (key, encode_numbers_parameter(set))).collect();
+    for piece in power_of_two_chunks(&rows) {
+        let sql: SqlStr = insert_rows_statement(tx.dialect(), PUT, (piece.len(), 4), OR_REPLACE);
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for ((user, flag, stretch), messages) in piece {
@@ -190,7 +191,7 @@ async fn put(tx: &mut Tx, sets: FlagSets) -> Result<(), StoreError> {
 
 /// Removes rows with nothing in them.
 async fn sweep(tx: &mut Tx, stretches: &str) -> Result<(), StoreError> {
-    let sql = SWEEP.on(tx.dialect());
+    let sql = SWEEP.text_for_dialect(tx.dialect());
     run!(tx.on(), execute: sqlx::query(sql.clone()).bind(stretches)).map_err(failed)?;
     Ok(())
 }

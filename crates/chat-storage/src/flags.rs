@@ -12,7 +12,7 @@ use chat_core::model::flag_change::FlagOp;
 use chat_core::model::message::{ContentFlags, Flag, Message, Recipient};
 use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user_message::UserMessage;
-use sql_engines::numbers;
+use sql_engines::encode_numbers_parameter;
 
 use crate::dialect::Sql;
 use crate::engine::{Tx, run};
@@ -332,8 +332,8 @@ async fn rare_among(
         Flag::Read => vec![Flag::Mentioned, Flag::TopicWildcardMentioned],
         other => vec![other],
     };
-    let sql = AMONG.on(shared.db.dialect());
-    let asked = numbers(asked.into_iter().map(Flag::number));
+    let sql = AMONG.text_for_dialect(shared.db.dialect());
+    let asked = encode_numbers_parameter(asked.into_iter().map(Flag::number));
     let rows: Vec<(i64, i64)> = run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone())
         .bind(user_id.0).bind(&asked).bind(first.0).bind(last.0))
     .map_err(failed)?;
@@ -356,8 +356,8 @@ pub(crate) async fn rare(
 ) -> Result<HashMap<i64, Vec<Flag>>, StoreError> {
     let ids: BTreeSet<i64> = messages.into_iter().map(|id| id.0).collect();
     let stretches = flag_set::stretches(ids.iter().copied());
-    let wanted = numbers(ids.iter().copied());
-    let sql = FLAGS.on(shared.db.dialect());
+    let wanted = encode_numbers_parameter(ids.iter().copied());
+    let sql = FLAGS.text_for_dialect(shared.db.dialect());
     let rows: Vec<(i64, i64, Option<String>)> = run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone())
         .bind(user_id.0).bind(&wanted).bind(&stretches))
     .map_err(failed)?;
@@ -376,8 +376,8 @@ pub(crate) async fn rare(
 
 /// Gives messages a flag that follows from their text, inside a transaction.
 async fn add_of_text(tx: &mut Tx, user_id: UserId, flag: Flag, messages: &[MessageId]) -> Result<(), StoreError> {
-    let sql = ADD.on(tx.dialect());
-    let ids = numbers(messages.iter().map(|id| id.0));
+    let sql = ADD.text_for_dialect(tx.dialect());
+    let ids = encode_numbers_parameter(messages.iter().map(|id| id.0));
     run!(tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(flag.number()).bind(&ids)).map_err(failed)?;
     Ok(())
 }
@@ -387,8 +387,8 @@ pub(crate) const OF_TEXT: [Flag; 3] = [Flag::Mentioned, Flag::TopicWildcardMenti
 
 /// Gives a message the flags of a new text, inside a transaction; those of the text before go.
 pub(crate) async fn set_of_text(tx: &mut Tx, message: MessageId, flags: &[(UserId, Flag)]) -> Result<(), StoreError> {
-    let sql = REMOVE_OF_TEXT.on(tx.dialect());
-    let kinds = numbers(OF_TEXT.iter().map(|flag| flag.number()));
+    let sql = REMOVE_OF_TEXT.text_for_dialect(tx.dialect());
+    let kinds = encode_numbers_parameter(OF_TEXT.iter().map(|flag| flag.number()));
     run!(tx.on(), execute: sqlx::query(sql.clone()).bind(message.0).bind(&kinds)).map_err(failed)?;
     for (user_id, flag) in flags {
         add_of_text(tx, *user_id, *flag, &[message]).await?;
@@ -416,8 +416,8 @@ pub(crate) async fn set_flag(
     let mut looked = None;
     if flag == Flag::Read {
         if op == FlagOp::Remove && !places.own.is_empty() {
-            let sql = NOT_READ_BY_SENDER.on(writing.tx.dialect());
-            let ids = numbers(places.own.iter().map(|id| id.0));
+            let sql = NOT_READ_BY_SENDER.text_for_dialect(writing.tx.dialect());
+            let ids = encode_numbers_parameter(places.own.iter().map(|id| id.0));
             run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(&ids)).map_err(failed)?;
         }
         let realm = shared.memory.realm.current();
@@ -470,8 +470,8 @@ fn places(kept: &IndexedMessages, user_id: UserId, ids: &[MessageId]) -> Option<
 }
 
 async fn by_recipient(tx: &mut Tx, ids: &[MessageId]) -> Result<BTreeMap<Recipient, Vec<i64>>, StoreError> {
-    let sql = RECIPIENTS.on(tx.dialect());
-    let ids = numbers(ids.iter().map(|id| id.0));
+    let sql = RECIPIENTS.text_for_dialect(tx.dialect());
+    let ids = encode_numbers_parameter(ids.iter().map(|id| id.0));
     let rows: Vec<(i64, i64)> = run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
     let mut found: BTreeMap<Recipient, Vec<i64>> = BTreeMap::new();
     for (id, recipient) in rows {

@@ -16,7 +16,7 @@ use chat_core::transfer::import::{
     ImportCheckpoint, ImportStepOutcome, ImportStore, ImportedExtras, ImportedMessage, ImportedOrganization,
     ImportedReactions,
 };
-use sql_engines::{insert_rows, numbers, pieces};
+use sql_engines::{encode_numbers_parameter, insert_rows_statement, power_of_two_chunks};
 
 use crate::dialect::Sql;
 use crate::engine::{Tx, run};
@@ -24,7 +24,7 @@ use crate::fault::failed;
 use crate::log_transaction::LogTransaction;
 use crate::message_decoding::users_key;
 use crate::read_set::{self, ReadChange};
-use crate::store::Store;
+use crate::store::ChatStore;
 use crate::word_index::{self, WordIndexEntry};
 use crate::{attachment, bot_storage, draft, flag_set, message_rows, realm, scheduled, widget};
 
@@ -44,7 +44,7 @@ const INSERT_REACTIONS: &str = "INSERT INTO reaction (message_id, user_id, kind,
 static THERE: Sql = Sql::new("SELECT id FROM message WHERE id {in_numbers:$1}");
 
 #[async_trait]
-impl ImportStore for Store {
+impl ImportStore for ChatStore {
     async fn import_mark(&self) -> Result<Option<ImportCheckpoint>, StoreError> {
         let row: Option<(String, i64, i64, String)> =
             run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(MARK)).map_err(failed)?;
@@ -167,8 +167,8 @@ impl ImportStore for Store {
             writing.roll_back().await?;
             return Ok(ImportStepOutcome::Refused);
         }
-        let sql = THERE.on(tx.dialect());
-        let wanted = numbers(reactions.iter().map(|(id, _)| id.0));
+        let sql = THERE.text_for_dialect(tx.dialect());
+        let wanted = encode_numbers_parameter(reactions.iter().map(|(id, _)| id.0));
         let there: Vec<i64> =
             run!(tx.on(), fetch_all: sqlx::query_scalar(sql.clone()).bind(&wanted)).map_err(failed)?;
         let there: std::collections::HashSet<i64> = there.into_iter().collect();
@@ -177,8 +177,9 @@ impl ImportStore for Store {
         let rows: Vec<_> = there
             .flat_map(|(id, given)| (1_i64..).zip(given).map(|(order, reaction)| (id.0, order, reaction)))
             .collect();
-        for piece in pieces(&rows) {
-            let sql = insert_rows(tx.dialect(), INSERT_REACTIONS, (piece.len(), 6), " ON CONFLICT DO NOTHING");
+        for piece in power_of_two_chunks(&rows) {
+            let sql =
+                insert_rows_statement(tx.dialect(), INSERT_REACTIONS, (piece.len(), 6), " ON CONFLICT DO NOTHING");
             run!(tx.on(), execute: {
                 let mut query = sqlx::query(sql.clone());
                 for (id, order, reaction) in piece {
@@ -219,8 +220,8 @@ async fn write_subscriptions(tx: &mut Tx, changes: &[&RealmChange]) -> Result<()
             rows.push((subscription.channel_id.0, subscription.user_id.0, document));
         }
     }
-    for piece in pieces(&rows) {
-        let sql = insert_rows(tx.dialect(), INSERT_SUBSCRIPTIONS, (piece.len(), 3), "");
+    for piece in power_of_two_chunks(&rows) {
+        let sql = insert_rows_statement(tx.dialect(), INSERT_SUBSCRIPTIONS, (piece.len(), 3), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (channel, user, document) in piece {
@@ -234,8 +235,8 @@ async fn write_subscriptions(tx: &mut Tx, changes: &[&RealmChange]) -> Result<()
 }
 
 async fn write_spans(tx: &mut Tx, organization: &ImportedOrganization) -> Result<(), StoreError> {
-    for piece in pieces(&organization.spans) {
-        let sql = insert_rows(tx.dialect(), INSERT_SPANS, (piece.len(), 4), "");
+    for piece in power_of_two_chunks(&organization.spans) {
+        let sql = insert_rows_statement(tx.dialect(), INSERT_SPANS, (piece.len(), 4), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (channel, user, span) in piece {
@@ -287,8 +288,8 @@ async fn write_uses(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<(), Sto
         .iter()
         .flat_map(|imported| imported.uses.iter().map(|upload| (upload.0, imported.message.id.0)))
         .collect();
-    for piece in pieces(&rows) {
-        let sql = insert_rows(tx.dialect(), INSERT_USES, (piece.len(), 2), "");
+    for piece in power_of_two_chunks(&rows) {
+        let sql = insert_rows_statement(tx.dialect(), INSERT_USES, (piece.len(), 2), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (upload, message) in piece {
@@ -307,8 +308,8 @@ async fn write_past(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<(), Sto
         .iter()
         .flat_map(|imported| (1_i64..).zip(&imported.past).map(|(order, edit)| (&imported.message, order, edit)))
         .collect();
-    for piece in pieces(&rows) {
-        let sql = insert_rows(tx.dialect(), INSERT_EDITS, (piece.len(), 10), "");
+    for piece in power_of_two_chunks(&rows) {
+        let sql = insert_rows_statement(tx.dialect(), INSERT_EDITS, (piece.len(), 10), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (message, order, edit) in piece {

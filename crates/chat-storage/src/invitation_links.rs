@@ -9,7 +9,7 @@ use chat_core::people::invitation::InvitationLinkStore;
 use crate::encryption::{SecretCipher, SecretLocation};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
-use crate::store::Store;
+use crate::store::ChatStore;
 
 const PUT: &str = "INSERT INTO invitation_link (number, encrypted_secret) VALUES ($1, $2)
 ON CONFLICT (number) DO UPDATE SET encrypted_secret = excluded.encrypted_secret";
@@ -35,7 +35,7 @@ pub(crate) async fn put(
 }
 
 #[async_trait]
-impl InvitationLinkStore for Store {
+impl InvitationLinkStore for ChatStore {
     async fn link_secrets(&self) -> Result<Vec<(i64, InvitationSecret)>, StoreError> {
         let rows: Vec<(i64, String)> = run!(self.shared.db.reader(), fetch_all: sqlx::query_as(ALL)).map_err(failed)?;
         let decrypt = |(number, secret): (i64, String)| {

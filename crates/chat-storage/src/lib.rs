@@ -23,11 +23,11 @@
 //! use chat_core::model::change::RealmChange;
 //! use chat_core::model::organization_image::OrganizationImages;
 //! use chat_core::model::realm::{Realm, RealmRules};
-//! use chat_storage::{Db, Store};
+//! use chat_storage::{ChatDatabase, ChatStore};
 //!
 //! # async fn example(data_dir: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
-//! let db = Db::open(None, data_dir, Db::DEFAULT_CONNECTIONS).await?;
-//! let store = Store::start(db).await?;
+//! let db = ChatDatabase::open_and_migrate(None, data_dir, ChatDatabase::DEFAULT_MAX_CONNECTIONS).await?;
+//! let store = ChatStore::start_without_secret(db).await?;
 //! let realm = Realm {
 //!     name: "Example".to_owned(),
 //!     description: String::new(),
@@ -39,7 +39,7 @@
 //! let changes = vec![RealmChange::Realm(Box::new(realm))];
 //! store.commit(RealmCommit { decided_at: EventId::NONE, at_s: 1_000, changes, ..RealmCommit::default() }).await?;
 //! assert_eq!(store.realm().realm().map(|realm| realm.name.as_str()), Some("Example"));
-//! store.stop().await;
+//! store.flush_and_close().await;
 //! # Ok(())
 //! # }
 //! # let dir = tempfile::tempdir().unwrap();
@@ -102,11 +102,11 @@ mod engine;
 #[cfg(test)]
 mod plans;
 
-pub use data_key::DiscardedSecrets;
-pub use db::Db;
-pub use fault::SecretError;
-pub use sql_engines::OpenError;
-pub use store::Store;
+pub use data_key::DiscardedSecretCounts;
+pub use db::ChatDatabase;
+pub use fault::StoredSecretsError;
+pub use sql_engines::DatabaseOpenError;
+pub use store::ChatStore;
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

@@ -8,10 +8,10 @@ use chat_core::id::EventId;
 use chat_core::log::event::EventRecord;
 use chat_core::log::store::{EventLog, LogListener, PrunedError};
 
-use crate::db::Db;
+use crate::db::ChatDatabase;
 use crate::engine::run;
 use crate::fault::failed;
-use crate::store::{Shared, Store};
+use crate::store::{ChatStore, Shared};
 
 /// Records read at once.
 pub(crate) const CHUNK: usize = 1_000;
@@ -30,7 +30,7 @@ const PRUNE: &str = "DELETE FROM log WHERE id <= $1";
 type Row = (i64, i64, Option<String>, Option<String>);
 
 /// Returns the last place of the log.
-pub(crate) async fn head(db: &Db) -> Result<EventId, StoreError> {
+pub(crate) async fn head(db: &ChatDatabase) -> Result<EventId, StoreError> {
     run!(db.reader(), fetch_one: sqlx::query_scalar(HEAD)).map(EventId).map_err(failed)
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct LogGap {
 
 /// Returns the records after a place, in order and without a gap, or the gap that follows the place.
 pub(crate) async fn read(
-    db: &Db,
+    db: &ChatDatabase,
     after: EventId,
     limit: usize,
 ) -> Result<Result<Vec<Arc<EventRecord>>, LogGap>, StoreError> {
@@ -84,7 +84,7 @@ fn record((id, at_s, changes, event): Row) -> Result<Arc<EventRecord>, StoreErro
 }
 
 #[async_trait]
-impl EventLog for Store {
+impl EventLog for ChatStore {
     fn head(&self) -> EventId {
         self.shared.memory.recent_log.head()
     }

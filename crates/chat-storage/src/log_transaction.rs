@@ -8,7 +8,7 @@ use chat_core::id::EventId;
 use chat_core::log::event::{EventBody, EventRecord, NewEvent};
 use chat_core::model::change::RealmChange;
 use chat_core::model::message::Message;
-use sql_engines::{insert_rows, pieces};
+use sql_engines::{insert_rows_statement, power_of_two_chunks};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::dialect::Sql;
@@ -84,7 +84,7 @@ impl LogTransaction {
     pub(crate) async fn begin(shared: &Shared) -> Result<Self, StoreError> {
         let turn = wait_for_turn(&shared.writing).await?;
         let mut tx = shared.db.begin().await.map_err(failed)?;
-        let lock = LOCK_HEAD.on(tx.dialect());
+        let lock = LOCK_HEAD.text_for_dialect(tx.dialect());
         let (head, changed, last_id): (i64, i64, i64) =
             run!(tx.on(), fetch_one: sqlx::query_as(lock.clone())).map_err(failed)?;
         Ok(Self { tx, draft: LogDraft::from(EventId(head)), changed: EventId(changed), last_id, _turn: turn })
@@ -113,8 +113,8 @@ impl LogTransaction {
     /// Writes the records and the head, and returns them once everything is durable.
     pub(crate) async fn commit(mut self) -> Result<Vec<Arc<EventRecord>>, StoreError> {
         let rows: Vec<Row> = self.draft.records.iter().map(|record| Row::of(record)).collect::<Result<_, _>>()?;
-        for piece in pieces(&rows) {
-            let sql = insert_rows(self.tx.dialect(), INSERT, (piece.len(), 4), "");
+        for piece in power_of_two_chunks(&rows) {
+            let sql = insert_rows_statement(self.tx.dialect(), INSERT, (piece.len(), 4), "");
             run!(self.tx.on(), execute: {
                 let mut query = sqlx::query(sql.clone());
                 for row in piece {

@@ -8,7 +8,7 @@ use chat_core::log::mail::{Letter, LetterId, MailStore, QueuedLetter};
 use crate::encryption::{SecretCipher, SecretLocation};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
-use crate::store::Store;
+use crate::store::ChatStore;
 
 const INSERT: &str =
     "INSERT INTO outgoing_mail (event_id, place, due_s, tries, encrypted_document) VALUES ($1, $2, $3, 0, $4)";
@@ -38,7 +38,7 @@ pub(crate) async fn put(
 }
 
 #[async_trait]
-impl MailStore for Store {
+impl MailStore for ChatStore {
     async fn mail_written(&self) {
         self.shared.mail_written.notified().await;
     }

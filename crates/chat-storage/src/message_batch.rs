@@ -8,7 +8,7 @@ use chat_core::log::event::{EventAudience, EventBody, NewEvent, QueueCondition};
 use chat_core::messages::store::{MessageDestination, NewMessage, SendOutcome};
 use chat_core::model::message::{Flag, Recipient};
 use chat_core::model::snapshot::RealmSnapshot;
-use sql_engines::Dialect;
+use sql_engines::SqlDialect;
 
 use crate::engine::Session;
 use crate::log_transaction::{LogDraft, LogTransaction};
@@ -21,7 +21,7 @@ use crate::{attachment, widget};
 /// Returns the sets of users of these messages that have written to each other before.
 pub(crate) async fn find_directs(
     on: Session<'_>,
-    dialect: Dialect,
+    dialect: SqlDialect,
     messages: impl Iterator<Item = &NewMessage>,
 ) -> Result<DirectConversations, StoreError> {
     let keys: Vec<String> = messages

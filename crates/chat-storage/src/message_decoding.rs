@@ -6,9 +6,9 @@ use chat_core::StoreError;
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::messages::narrow::MessageCandidate;
 use chat_core::model::message::{ContentFlags, Message, Reaction, ReactionType, Recipient, Submessage};
-use sql_engines::numbers;
+use sql_engines::encode_numbers_parameter;
 
-use crate::db::Db;
+use crate::db::ChatDatabase;
 use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
@@ -37,9 +37,12 @@ pub(crate) type WholeRow =
     (i64, i64, i64, Option<String>, String, String, String, i64, String, i64, Option<i64>, i64, bool);
 
 /// Returns the messages of these numbers that exist, in the order of their numbers.
-pub(crate) async fn messages(db: &Db, ids: impl IntoIterator<Item = MessageId>) -> Result<Vec<Message>, StoreError> {
-    let ids = numbers(ids.into_iter().map(|id| id.0));
-    let find = FIND.on(db.dialect());
+pub(crate) async fn messages(
+    db: &ChatDatabase,
+    ids: impl IntoIterator<Item = MessageId>,
+) -> Result<Vec<Message>, StoreError> {
+    let ids = encode_numbers_parameter(ids.into_iter().map(|id| id.0));
+    let find = FIND.text_for_dialect(db.dialect());
     let rows: Vec<MessageRow> =
         run!(db.reader(), fetch_all: sqlx::query_as(find.clone()).bind(&ids)).map_err(failed)?;
     complete(db, rows, Some(&ids)).await
@@ -47,7 +50,7 @@ pub(crate) async fn messages(db: &Db, ids: impl IntoIterator<Item = MessageId>) 
 
 /// Returns the messages of these rows in their order, of which those in `reacted` may have reactions.
 pub(crate) async fn complete(
-    db: &Db,
+    db: &ChatDatabase,
     rows: Vec<MessageRow>,
     reacted: Option<&str>,
 ) -> Result<Vec<Message>, StoreError> {
@@ -90,8 +93,8 @@ pub(crate) fn message(row: MessageRow, reactions: Vec<Reaction>, submessages: Ve
 /// Message, user, name, code, kind.
 pub(crate) type ReactionRow = (i64, i64, String, String, String);
 
-async fn reactions(db: &Db, ids: &str) -> Result<HashMap<i64, Vec<Reaction>>, StoreError> {
-    let sql = REACTIONS.on(db.dialect());
+async fn reactions(db: &ChatDatabase, ids: &str) -> Result<HashMap<i64, Vec<Reaction>>, StoreError> {
+    let sql = REACTIONS.text_for_dialect(db.dialect());
     let rows: Vec<ReactionRow> = run!(db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(ids)).map_err(failed)?;
     reactions_of(rows)
 }

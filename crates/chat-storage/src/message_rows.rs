@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use chat_core::StoreError;
 use chat_core::id::{MessageId, UserId};
 use chat_core::model::message::{Flag, Message, Recipient, topic_key};
-use sql_engines::{Dialect, insert_rows, pieces};
+use sql_engines::{SqlDialect, insert_rows_statement, power_of_two_chunks};
 
 use crate::dialect::Sql;
 use crate::engine::{Session, Tx, run};
@@ -24,22 +24,22 @@ pub(crate) type DirectConversations = HashMap<String, Recipient>;
 /// Those of these keys that there are.
 pub(crate) async fn find_directs(
     on: Session<'_>,
-    dialect: Dialect,
+    dialect: SqlDialect,
     keys: &[String],
 ) -> Result<DirectConversations, StoreError> {
     if keys.is_empty() {
         return Ok(HashMap::new());
     }
     let keys = serde_json::to_string(keys).map_err(failed)?;
-    let sql = FIND_DIRECTS.on(dialect);
+    let sql = FIND_DIRECTS.text_for_dialect(dialect);
     let rows: Vec<(String, i64)> = run!(on, fetch_all: sqlx::query_as(sql.clone()).bind(&keys)).map_err(failed)?;
     Ok(rows.into_iter().map(|(users, recipient)| (users, Recipient::from(recipient))).collect())
 }
 
 /// Writes sets of users that write to each other for the first time: their numbers and keys, and who is in them.
 pub(crate) async fn directs(tx: &mut Tx, directs: &[(i64, String)], users: &[(UserId, i64)]) -> Result<(), StoreError> {
-    for piece in pieces(directs) {
-        let sql = insert_rows(tx.dialect(), INSERT_DIRECTS, (piece.len(), 2), "");
+    for piece in power_of_two_chunks(directs) {
+        let sql = insert_rows_statement(tx.dialect(), INSERT_DIRECTS, (piece.len(), 2), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (recipient, users) in piece {
@@ -49,8 +49,8 @@ pub(crate) async fn directs(tx: &mut Tx, directs: &[(i64, String)], users: &[(Us
         })
         .map_err(failed)?;
     }
-    for piece in pieces(users) {
-        let sql = insert_rows(tx.dialect(), INSERT_DIRECT_USERS, (piece.len(), 2), "");
+    for piece in power_of_two_chunks(users) {
+        let sql = insert_rows_statement(tx.dialect(), INSERT_DIRECT_USERS, (piece.len(), 2), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (user, recipient) in piece {
@@ -65,9 +65,9 @@ pub(crate) async fn directs(tx: &mut Tx, directs: &[(i64, String)], users: &[(Us
 
 /// Writes messages.
 pub(crate) async fn messages(tx: &mut Tx, messages: &[&Message]) -> Result<(), StoreError> {
-    for piece in pieces(messages) {
+    for piece in power_of_two_chunks(messages) {
         let keys: Vec<String> = piece.iter().map(|message| topic_key(&message.topic)).collect();
-        let sql = insert_rows(tx.dialect(), INSERT_MESSAGES, (piece.len(), 12), "");
+        let sql = insert_rows_statement(tx.dialect(), INSERT_MESSAGES, (piece.len(), 12), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (message, key) in piece.iter().zip(&keys) {
@@ -94,8 +94,8 @@ pub(crate) async fn messages(tx: &mut Tx, messages: &[&Message]) -> Result<(), S
 
 /// Writes flags that are rows.
 pub(crate) async fn flags(tx: &mut Tx, flags: &[(UserId, Flag, MessageId)]) -> Result<(), StoreError> {
-    for piece in pieces(flags) {
-        let sql = insert_rows(tx.dialect(), INSERT_FLAGS, (piece.len(), 3), " ON CONFLICT DO NOTHING");
+    for piece in power_of_two_chunks(flags) {
+        let sql = insert_rows_statement(tx.dialect(), INSERT_FLAGS, (piece.len(), 3), " ON CONFLICT DO NOTHING");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (user, flag, message) in piece {

@@ -25,7 +25,7 @@ use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user_message::{UnreadMessages, UserMessage};
 use chat_core::wire::StoredMessage;
 use chat_core::{StoreError, TooCostly};
-use sql_engines::numbers;
+use sql_engines::encode_numbers_parameter;
 
 use crate::append::append;
 use crate::candidate_query::{CandidateQuery, MessageRange, ReadDirection, RecipientScope, asks_unread};
@@ -37,7 +37,7 @@ use crate::flags::{self, MessageFacts, UserFlags};
 use crate::memory::channel_windows;
 use crate::memory::started_topics::begins;
 use crate::message_decoding::{self, MessageRow, WholeRow, users_key};
-use crate::store::{Shared, Store};
+use crate::store::{ChatStore, Shared};
 use crate::unread;
 
 /// Fewest candidates read at once.
@@ -287,7 +287,7 @@ async fn whole(shared: &Shared, found: Vec<SearchHit>) -> Result<Vec<Message>, S
     }
     let reacted: Vec<i64> =
         found.iter().filter(|hit| hit.candidate.has_reaction).map(|hit| hit.candidate.id.0).collect();
-    let reacted = (!reacted.is_empty()).then(|| numbers(reacted));
+    let reacted = (!reacted.is_empty()).then(|| encode_numbers_parameter(reacted));
     let rows = found.into_iter().filter_map(|hit| hit.row).collect();
     message_decoding::complete(&shared.db, rows, reacted.as_deref()).await
 }
@@ -441,8 +441,8 @@ async fn topics(
             }
         }
     }
-    let sql = TOPIC_NAMES.on(shared.db.dialect());
-    let ids = numbers(newest);
+    let sql = TOPIC_NAMES.text_for_dialect(shared.db.dialect());
+    let ids = encode_numbers_parameter(newest);
     let rows: Vec<(i64, String, String)> =
         run!(reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
     let mut seen = HashSet::new();
@@ -451,15 +451,15 @@ async fn topics(
 }
 
 async fn first_messages(shared: &Shared, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
-    let sql = FIRST_MESSAGES.on(shared.db.dialect());
-    let wanted = numbers(channels.iter().map(|id| id.0));
+    let sql = FIRST_MESSAGES.text_for_dialect(shared.db.dialect());
+    let wanted = encode_numbers_parameter(channels.iter().map(|id| id.0));
     let rows: Vec<(i64, i64)> =
         run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&wanted)).map_err(failed)?;
     Ok(rows.into_iter().map(|(channel, id)| (ChannelId(channel), MessageId(id))).collect())
 }
 
 async fn traffic(shared: &Shared, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError> {
-    let sql = TRAFFIC.on(shared.db.dialect());
+    let sql = TRAFFIC.text_for_dialect(shared.db.dialect());
     let rows: Vec<(i64, i64)> =
         run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(since_s)).map_err(failed)?;
     let to_channel = |(recipient, count): (i64, i64)| match Recipient::from(recipient) {
@@ -470,7 +470,7 @@ async fn traffic(shared: &Shared, since_s: i64) -> Result<Vec<(ChannelId, i64)>,
 }
 
 #[async_trait]
-impl MessageStore for Store {
+impl MessageStore for ChatStore {
     async fn append(&self, message: NewMessage) -> Result<SendOutcome, StoreError> {
         append(&self.shared, message).await
     }

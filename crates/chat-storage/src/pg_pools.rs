@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use sql_engines::{ACQUIRE_TIMEOUT, CHECK_AFTER_IDLE, OpenError, postgres_options};
+use sql_engines::{
+    CHECK_CONNECTION_AFTER_IDLE, CONNECTION_ACQUIRE_TIMEOUT, DatabaseOpenError, await_postgres_connect_options,
+};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 use tokio::time::{sleep, timeout};
@@ -59,17 +61,17 @@ impl PgPools {
     /// Connects, with at most `connections` connections, and six at least, and two more for searches by words.
     ///
     /// # Errors
-    /// See [`OpenError`].
+    /// See [`DatabaseOpenError`].
     pub(crate) async fn connect(
         url: &str,
         (connections, search_time): (u32, Arc<AtomicU64>),
-    ) -> Result<Self, OpenError> {
-        let options = postgres_options(url).await?.statement_cache_capacity(PREPARED_STATEMENTS);
+    ) -> Result<Self, DatabaseOpenError> {
+        let options = await_postgres_connect_options(url).await?.statement_cache_capacity(PREPARED_STATEMENTS);
         let connections = connections.max(MIN_CONNECTIONS);
         let open = ArcSwap::from_pointee(OpenPools::new(&options, connections, &search_time));
         let pools = Self { open, options, connections, search_time, outage: Outage::default() };
         // What a pool does to each connection is known to work now.
-        pools.all().acquire().await.map_err(OpenError::Connect)?;
+        pools.all().acquire().await.map_err(DatabaseOpenError::Connect)?;
         Ok(pools)
     }
 
@@ -149,7 +151,7 @@ impl OpenPools {
 fn pool(connections: u32, settings: &'static str) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(connections)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .acquire_timeout(CONNECTION_ACQUIRE_TIMEOUT)
         .test_before_acquire(false)
         .after_connect(move |connection, _| {
             Box::pin(async move {
@@ -159,7 +161,7 @@ fn pool(connections: u32, settings: &'static str) -> PgPoolOptions {
         })
         .before_acquire(|connection, seen| {
             Box::pin(async move {
-                if seen.idle_for > CHECK_AFTER_IDLE {
+                if seen.idle_for > CHECK_CONNECTION_AFTER_IDLE {
                     timeout(CHECK_MAX, connection.ping()).await.map_err(|_| sqlx::Error::PoolTimedOut)??;
                 }
                 Ok(true)

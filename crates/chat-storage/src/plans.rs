@@ -7,12 +7,12 @@ mod fill;
 mod shapes;
 mod statements;
 
-use sql_engines::Dialect;
+use sql_engines::SqlDialect;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 
 use self::fill::FILL;
 use self::statements::Statement;
-use crate::Db;
+use crate::ChatDatabase;
 use crate::dialect::Sql;
 
 /// Statements that may read all of a table, or sort: how the text begins, and why.
@@ -51,11 +51,11 @@ enum Session {
 impl Session {
     async fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Db::open(None, folder.path(), 1).await.unwrap().close().await;
+        ChatDatabase::open_and_migrate(None, folder.path(), 1).await.unwrap().close().await;
         let options = sqlx::sqlite::SqliteConnectOptions::new().filename(folder.path().join("chat.db"));
         let options = options.foreign_keys(false).synchronous(sqlx::sqlite::SqliteSynchronous::Off);
         let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
-        for sql in filled(Dialect::Sqlite) {
+        for sql in filled(SqlDialect::Sqlite) {
             sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
         }
         Self::Sqlite { connection, _folder: folder }
@@ -69,21 +69,21 @@ impl Session {
         let mut url = url::Url::parse(&server).unwrap();
         url.set_path(&name);
         let folder = tempfile::tempdir().unwrap();
-        Db::open(Some(url.as_str()), folder.path(), 1).await.unwrap().close().await;
+        ChatDatabase::open_and_migrate(Some(url.as_str()), folder.path(), 1).await.unwrap().close().await;
         let mut connection = PgConnection::connect(url.as_str()).await.unwrap();
         let begin = "SET session_replication_role = replica; SET synchronous_commit = off";
         sqlx::raw_sql(begin).execute(&mut connection).await.unwrap();
-        for sql in filled(Dialect::Postgres) {
+        for sql in filled(SqlDialect::Postgres) {
             sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
         }
         sqlx::raw_sql("VACUUM ANALYZE").execute(&mut connection).await.unwrap();
         Self::Postgres { connection, name, server, _folder: folder }
     }
 
-    fn dialect(&self) -> Dialect {
+    fn dialect(&self) -> SqlDialect {
         match self {
-            Self::Sqlite { .. } => Dialect::Sqlite,
-            Self::Postgres { .. } => Dialect::Postgres,
+            Self::Sqlite { .. } => SqlDialect::Sqlite,
+            Self::Postgres { .. } => SqlDialect::Postgres,
         }
     }
 
@@ -139,15 +139,15 @@ impl Session {
 }
 
 /// Returns the statements that fill a database of an engine.
-fn filled(dialect: Dialect) -> impl Iterator<Item = String> {
+fn filled(dialect: SqlDialect) -> impl Iterator<Item = String> {
     let (blob, properties) = match dialect {
-        Dialect::Postgres => ("BYTEA", ""),
-        Dialect::Sqlite => ("BLOB", " \u{a7}' || recipient_id || ' \u{a4}' || sender_id || '"),
+        SqlDialect::Postgres => ("BYTEA", ""),
+        SqlDialect::Sqlite => ("BLOB", " \u{a7}' || recipient_id || ' \u{a4}' || sender_id || '"),
     };
     FILL.iter().map(move |sql| {
         // A fragment's argument is put where it has an `@`, so those of the template go first.
         let sql = sql.replace("@blob", blob).replace("@properties", properties);
-        Sql::render(dialect, &sql)
+        Sql::render_template(dialect, &sql)
     })
 }
 
@@ -169,10 +169,10 @@ fn server() -> Option<String> {
 }
 
 /// Returns what in a plan grows with the database; `None` where nothing does.
-fn fault(dialect: Dialect, plan: &[String]) -> Option<&str> {
+fn fault(dialect: SqlDialect, plan: &[String]) -> Option<&str> {
     let is_fault = |(place, line): &(usize, &String)| match dialect {
         // Lists that travel as a parameter, the index of words, and rows that a statement made itself are no tables.
-        Dialect::Sqlite => {
+        SqlDialect::Sqlite => {
             let name = |rest: &str| rest.split(' ').next().map(str::to_owned);
             let made: Vec<_> = plan
                 .iter()
@@ -186,7 +186,7 @@ fn fault(dialect: Dialect, plan: &[String]) -> Option<&str> {
             };
             line.strip_prefix("SCAN ").is_some_and(|scan| !is_made(scan)) || line.contains("AUTOMATIC")
         }
-        Dialect::Postgres => {
+        SqlDialect::Postgres => {
             let depth = |line: &str| line.len() - line.trim_start().len();
             let inside = plan.iter().skip(place + 1).take_while(|inner| depth(inner) > depth(line));
             let own = inside.take_while(|inner| !inner.contains("->  "));
@@ -221,7 +221,7 @@ async fn faulty_statements(session: &mut Session) -> Vec<String> {
         if is_allowed || file == "export.rs" || statements::is_of_other_engine(&sql, dialect) {
             continue;
         }
-        match session.plan(&Sql::render(dialect, &sql)).await {
+        match session.plan(&Sql::render_template(dialect, &sql)).await {
             Err(error) => faults.push(format!("{dialect:?} {file}: {error}\n{sql}")),
             Ok(plan) => {
                 if let Some(line) = fault(dialect, &plan) {
@@ -241,11 +241,11 @@ async fn faulty_searches(session: &mut Session) -> Vec<String> {
         let sql = shape.sql(dialect);
         let plan = session.run(shape.pool, &sql).await;
         let is_faulty = match dialect {
-            Dialect::Sqlite => {
+            SqlDialect::Sqlite => {
                 let sorts = plan.iter().any(|line| line.contains("TEMP B-TREE"));
                 sorts && !shape.sorts || fault(dialect, &plan).is_some()
             }
-            Dialect::Postgres => !(1..=shape.pages_max).contains(&shapes::pages(&plan)),
+            SqlDialect::Postgres => !(1..=shape.pages_max).contains(&shapes::pages(&plan)),
         };
         if is_faulty {
             faults.push(format!("{dialect:?} {}\n{sql}\n{}", shape.name, plan.join("\n")));
@@ -268,11 +268,11 @@ async fn no_statement_reads_what_grows_with_the_database() {
 #[test]
 fn a_scan_is_seen_in_a_plan() {
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-    let sqlite = |text| fault(Dialect::Sqlite, &lines(text)).is_some();
+    let sqlite = |text| fault(SqlDialect::Sqlite, &lines(text)).is_some();
     assert!(sqlite("SEARCH d USING INDEX a (b=?)\nSCAN m"));
     assert!(sqlite("SCAN m USING COVERING INDEX message_recipient"));
     assert!(!sqlite("SCAN w VIRTUAL TABLE INDEX 0:M1\nSEARCH m USING INDEX sqlite_autoindex_message_1 (id=?)"));
-    let postgres = |text| fault(Dialect::Postgres, &lines(text)).is_some();
+    let postgres = |text| fault(SqlDialect::Postgres, &lines(text)).is_some();
     assert!(postgres("Limit\n  ->  Seq Scan on message m"));
     assert!(postgres("Limit\n  ->  Index Scan using message_pkey on message m\n        Filter: (a = 1)"));
     assert!(!postgres("Limit\n  ->  Index Scan using message_pkey on message m\n        Index Cond: (id = 1)"));

@@ -15,12 +15,12 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use chat_core::StoreError;
 use chat_core::id::UserId;
 use chat_core::people::presence::{self, KnownPresences, Presence, PresenceStatus, PresenceStore};
-use sql_engines::{insert_rows, pieces};
+use sql_engines::{insert_rows_statement, power_of_two_chunks};
 
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::log_transaction::LogTransaction;
-use crate::store::{Shared, Store};
+use crate::store::{ChatStore, Shared};
 
 const NEXT_BATCH: &str = "UPDATE presence_head SET last_batch = last_batch + 1 WHERE one = 1 RETURNING last_batch";
 const INSERT: &str = "INSERT INTO presence (user_id, active_s, connected_s, batch)";
@@ -164,8 +164,8 @@ async fn write(shared: &Shared, changes: &[PresenceChange]) -> Result<(), StoreE
 
 async fn write_batch(tx: &mut Tx, changes: &[PresenceChange]) -> Result<(), StoreError> {
     let batch: i64 = run!(tx.on(), fetch_one: sqlx::query_scalar(NEXT_BATCH)).map_err(failed)?;
-    for piece in pieces(changes) {
-        let sql = insert_rows(tx.dialect(), INSERT, (piece.len(), 4), KEEP_NEWER);
+    for piece in power_of_two_chunks(changes) {
+        let sql = insert_rows_statement(tx.dialect(), INSERT, (piece.len(), 4), KEEP_NEWER);
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (id, _, seen) in piece {
@@ -178,7 +178,7 @@ async fn write_batch(tx: &mut Tx, changes: &[PresenceChange]) -> Result<(), Stor
     Ok(())
 }
 
-impl PresenceStore for Store {
+impl PresenceStore for ChatStore {
     fn note(&self, user_id: UserId, status: PresenceStatus, now_s: i64) {
         self.shared.presences.with(user_id, |cell| cell.seen.change(|seen| seen.after(status, now_s)));
     }

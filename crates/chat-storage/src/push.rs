@@ -5,12 +5,12 @@ use async_trait::async_trait;
 use chat_core::StoreError;
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::push::{DEVICES_MAX, PushDevice, PushDeviceKind, PushStore, WithdrawnNotifications};
-use sql_engines::{insert_rows, numbers, pieces};
+use sql_engines::{encode_numbers_parameter, insert_rows_statement, power_of_two_chunks};
 
 use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
-use crate::store::Store;
+use crate::store::ChatStore;
 
 const PUT: &str = "INSERT INTO push_device (user_id, kind, token, app_id, registered_s) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (user_id, kind, token) DO UPDATE SET app_id = excluded.app_id, registered_s = excluded.registered_s";
@@ -37,7 +37,7 @@ static FORGET_SENT: Sql = Sql::new("DELETE FROM push_sent WHERE user_id = $1 AND
 const FORGET_SENT_BEFORE: &str = "DELETE FROM push_sent WHERE at_s < $1";
 
 #[async_trait]
-impl PushStore for Store {
+impl PushStore for ChatStore {
     async fn register_device(&self, device: &PushDevice, now_s: i64) -> Result<(), StoreError> {
         let PushDevice { user_id, kind, token, app_id } = device;
         let mut tx = self.shared.db.begin().await.map_err(failed)?;
@@ -62,8 +62,8 @@ impl PushStore for Store {
     }
 
     async fn devices(&self, users: &[UserId]) -> Result<Vec<PushDevice>, StoreError> {
-        let sql = OF_USERS.on(self.shared.db.dialect());
-        let users = numbers(users.iter().map(|id| id.0));
+        let sql = OF_USERS.text_for_dialect(self.shared.db.dialect());
+        let users = encode_numbers_parameter(users.iter().map(|id| id.0));
         let rows: Vec<(i64, i64, String, Option<String>)> =
             run!(self.shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&users)).map_err(failed)?;
         let device = |(user_id, kind, token, app_id): (i64, i64, String, Option<String>)| {
@@ -96,8 +96,8 @@ impl PushStore for Store {
 
     async fn note_sent(&self, sent: &[(UserId, MessageId)], now_s: i64) -> Result<(), StoreError> {
         let mut tx = self.shared.db.begin().await.map_err(failed)?;
-        for piece in pieces(sent) {
-            let sql = insert_rows(tx.dialect(), NOTE_SENT, (piece.len(), 3), OR_KEEP);
+        for piece in power_of_two_chunks(sent) {
+            let sql = insert_rows_statement(tx.dialect(), NOTE_SENT, (piece.len(), 3), OR_KEEP);
             run!(tx.on(), execute: {
                 let mut query = sqlx::query(sql.clone());
                 for (user_id, message_id) in piece {
@@ -111,10 +111,10 @@ impl PushStore for Store {
     }
 
     async fn sent(&self, withdrawn: &WithdrawnNotifications) -> Result<Vec<(UserId, MessageId)>, StoreError> {
-        let sql = SENT.on(self.shared.db.dialect());
-        let readers = numbers(withdrawn.readers().map(|id| id.0));
+        let sql = SENT.text_for_dialect(self.shared.db.dialect());
+        let readers = encode_numbers_parameter(withdrawn.readers().map(|id| id.0));
         let (oldest, newest) = withdrawn.stretch().unwrap_or((MessageId(0), MessageId(0)));
-        let gone = numbers(withdrawn.gone().map(|id| id.0));
+        let gone = encode_numbers_parameter(withdrawn.gone().map(|id| id.0));
         let rows: Vec<(i64, i64)> = run!(self.shared.db.reader(), fetch_all: sqlx::query_as(sql.clone())
             .bind(&readers)
             .bind(oldest.0)
@@ -125,8 +125,8 @@ impl PushStore for Store {
     }
 
     async fn forget_sent(&self, user_id: UserId, messages: &[MessageId]) -> Result<(), StoreError> {
-        let sql = FORGET_SENT.on(self.shared.db.dialect());
-        let messages = numbers(messages.iter().map(|id| id.0));
+        let sql = FORGET_SENT.text_for_dialect(self.shared.db.dialect());
+        let messages = encode_numbers_parameter(messages.iter().map(|id| id.0));
         run!(self.shared.db.writer(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(&messages))
             .map_err(failed)?;
         Ok(())

@@ -13,7 +13,7 @@ use chat_core::log::store::{EventQueue, QueueStore};
 
 use crate::engine::run;
 use crate::fault::failed;
-use crate::store::{Shared, Store};
+use crate::store::{ChatStore, Shared};
 
 const INSERT: &str = "INSERT INTO queue (id, user_id, filter, acknowledged, seen_s, idle_limit_s)
 VALUES ($1, $2, $3, $4, $5, $6)";
@@ -84,7 +84,7 @@ async fn look_up(shared: &Shared, id: &str) -> Result<Option<Arc<EventQueue>>, S
 }
 
 #[async_trait]
-impl QueueStore for Store {
+impl QueueStore for ChatStore {
     async fn register(&self, queue: EventQueue) -> Result<(), StoreError> {
         let generation = self.shared.memory.queues.generation();
         let filter = serde_json::to_string(&queue.filter).map_err(failed)?;

@@ -11,9 +11,9 @@ use chat_core::model::channel::Membership;
 use chat_core::model::message::{ContentFlags, Recipient};
 use chat_core::model::snapshot::RealmSnapshot;
 use roaring::RoaringTreemap;
-use sql_engines::{On, insert_rows, numbers, pieces};
+use sql_engines::{PerEngine, encode_numbers_parameter, insert_rows_statement, power_of_two_chunks};
 
-use crate::db::Db;
+use crate::db::ChatDatabase;
 use crate::dialect::Sql;
 use crate::engine::{PgSession, Tx, run};
 use crate::fault::failed;
@@ -134,12 +134,12 @@ pub(crate) fn received(
 
 /// Returns what a user has read of these recipients; those of which they read nothing are left out.
 pub(crate) async fn load(
-    db: &Db,
+    db: &ChatDatabase,
     user_id: UserId,
     recipients: impl IntoIterator<Item = Recipient>,
 ) -> Result<HashMap<Recipient, ReadSet>, StoreError> {
-    let recipients = numbers(recipients.into_iter().map(i64::from));
-    let sql = LOAD.on(db.dialect());
+    let recipients = encode_numbers_parameter(recipients.into_iter().map(i64::from));
+    let sql = LOAD.text_for_dialect(db.dialect());
     let rows: Vec<Row> =
         run!(db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(user_id.0).bind(&recipients)).map_err(failed)?;
     rows.into_iter().map(set).collect()
@@ -150,8 +150,8 @@ pub(crate) async fn load_all_in(
     tx: &mut Tx,
     recipients: impl IntoIterator<Item = Recipient>,
 ) -> Result<HashMap<(Recipient, UserId), ReadSet>, StoreError> {
-    let recipients = numbers(recipients.into_iter().map(i64::from));
-    let sql = OF_ALL.on(tx.dialect());
+    let recipients = encode_numbers_parameter(recipients.into_iter().map(i64::from));
+    let sql = OF_ALL.text_for_dialect(tx.dialect());
     let rows: Vec<(i64, i64, i64, Vec<u8>)> =
         run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&recipients)).map_err(failed)?;
     let of = |(user_id, recipient, all_until, messages)| {
@@ -170,15 +170,15 @@ fn set((recipient, all_until, bytes): Row) -> Result<(Recipient, ReadSet), Store
 
 /// Returns what a user has read of one recipient, inside a transaction.
 pub(crate) async fn load_in(tx: &mut Tx, user_id: UserId, recipient: Recipient) -> Result<Option<ReadSet>, StoreError> {
-    let sql = LOAD.on(tx.dialect());
-    let recipients = numbers([recipient.into()]);
+    let sql = LOAD.text_for_dialect(tx.dialect());
+    let recipients = encode_numbers_parameter([recipient.into()]);
     let row: Option<Row> =
         run!(tx.on(), fetch_optional: sqlx::query_as(sql.clone()).bind(user_id.0).bind(&recipients)).map_err(failed)?;
     Ok(row.map(set).transpose()?.map(|(_, set)| set))
 }
 
 /// Returns who has read a message of a recipient, as far as they read anything there.
-pub(crate) async fn readers(db: &Db, recipient: Recipient, id: MessageId) -> Result<Vec<UserId>, StoreError> {
+pub(crate) async fn readers(db: &ChatDatabase, recipient: Recipient, id: MessageId) -> Result<Vec<UserId>, StoreError> {
     let rows: Vec<Row> =
         run!(db.reader(), fetch_all: sqlx::query_as(READERS).bind(i64::from(recipient))).map_err(failed)?;
     let mut readers = Vec::new();
@@ -273,21 +273,21 @@ async fn load_of(
     user_id: UserId,
     recipients: impl IntoIterator<Item = Recipient>,
 ) -> Result<HashMap<Recipient, ReadSet>, StoreError> {
-    let sql = LOAD.on(tx.dialect());
-    let recipients = numbers(recipients.into_iter().map(i64::from));
+    let sql = LOAD.text_for_dialect(tx.dialect());
+    let recipients = encode_numbers_parameter(recipients.into_iter().map(i64::from));
     let rows: Vec<Row> =
         run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(user_id.0).bind(&recipients)).map_err(failed)?;
     rows.into_iter().map(set).collect()
 }
 
 async fn put(tx: &mut Tx, rows: &[SetRow]) -> Result<(), StoreError> {
-    if let On::Postgres(session) = tx.on()
+    if let PerEngine::Postgres(session) = tx.on()
         && renew(session, rows).await?
     {
         return Ok(());
     }
-    for piece in pieces(rows) {
-        let sql = insert_rows(tx.dialect(), PUT, (piece.len(), 4), OR_REPLACE);
+    for piece in power_of_two_chunks(rows) {
+        let sql = insert_rows_statement(tx.dialect(), PUT, (piece.len(), 4), OR_REPLACE);
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (user, recipient, all_until, messages) in piece {

@@ -14,13 +14,13 @@ use chat_core::model::user::{ApiKey, KeyHasher, PasswordHash};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::db::Db;
+use crate::db::ChatDatabase;
 use crate::draft;
 use crate::encryption::{SecretCipher, SecretLocation, hash_text, parse_hash};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::log_transaction::LogTransaction;
-use crate::store::Store;
+use crate::store::ChatStore;
 use crate::{invitation_links, mail, newcomer_history, subscription};
 
 const HEAD: &str = "SELECT last_event, last_change, last_id FROM log_head WHERE one = 1";
@@ -57,7 +57,7 @@ ON CONFLICT (user_id) DO UPDATE SET password_hash = excluded.password_hash";
 const CREDENTIALS: &str = "SELECT encrypted_key, password_hash FROM credential WHERE user_id = $1";
 
 /// Returns the realm at the head of the log.
-pub(crate) async fn load(db: &Db, key_hasher: &KeyHasher) -> Result<RealmSnapshot, StoreError> {
+pub(crate) async fn load(db: &ChatDatabase, key_hasher: &KeyHasher) -> Result<RealmSnapshot, StoreError> {
     let mut tx = db.begin_reading().await.map_err(failed)?;
     let realm = load_in(&mut tx, key_hasher).await?;
     tx.commit().await.map_err(failed)?;
@@ -126,7 +126,7 @@ async fn spans(tx: &mut Tx) -> Result<Vec<(ChannelId, UserId, SubscriptionPeriod
 }
 
 #[async_trait]
-impl RealmStore for Store {
+impl RealmStore for ChatStore {
     fn realm(&self) -> Arc<RealmSnapshot> {
         self.shared.memory.realm.current()
     }

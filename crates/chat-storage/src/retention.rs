@@ -8,7 +8,7 @@ use chat_core::model::message::Recipient;
 
 use crate::engine::run;
 use crate::fault::failed;
-use crate::store::Store;
+use crate::store::ChatStore;
 
 /// Times follow numbers, so the first that is young ends the search.
 const OLDEST: &str = "SELECT id, sent_s FROM message WHERE recipient_id = $1 ORDER BY id LIMIT $2";
@@ -17,7 +17,7 @@ JOIN message AS m ON m.id = (SELECT min(id) FROM message WHERE recipient_id = d.
 WHERE m.sent_s < $1 ORDER BY d.recipient_id LIMIT $2";
 
 #[async_trait]
-impl RetentionStore for Store {
+impl RetentionStore for ChatStore {
     async fn sent_before(
         &self,
         recipient: Recipient,

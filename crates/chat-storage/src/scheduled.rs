@@ -15,7 +15,7 @@ use crate::fault::failed;
 use crate::log_transaction::LogTransaction;
 use crate::message_batch::{MessageBatch, find_directs};
 use crate::message_decoding::{users_key, users_of};
-use crate::store::{Shared, Store};
+use crate::store::{ChatStore, Shared};
 use crate::write_guard;
 
 const COUNT: &str = "SELECT count(*) FROM scheduled_message WHERE user_id = $1";
@@ -179,7 +179,7 @@ async fn finish_with(
 }
 
 #[async_trait]
-impl ScheduledStore for Store {
+impl ScheduledStore for ChatStore {
     async fn schedule(&self, message: ScheduledMessage, at_s: i64) -> Result<Option<ScheduledId>, StoreError> {
         let mut writing = LogTransaction::begin(&self.shared).await?;
         let have: i64 =

@@ -1,11 +1,11 @@
 //! The schema files of this server, which [`sql_engines`] applies when the database is opened.
 
-use sql_engines::{OpenError, Schema, schema_files};
+use sql_engines::{DatabaseOpenError, DatabaseSchema, schema_files};
 
-use crate::db::Db;
+use crate::db::ChatDatabase;
 use crate::engine::run;
 
-const SCHEMA: Schema = Schema {
+const SCHEMA: DatabaseSchema = DatabaseSchema {
     // Any constant does.
     lock: 0x6368_6174_7363_6865,
     files: schema_files!(
@@ -37,13 +37,13 @@ const SCHEMA: Schema = Schema {
 };
 
 /// Applies the files that are missing.
-pub(crate) async fn apply(db: &Db) -> Result<(), OpenError> {
-    let mut tx = db.begin().await.map_err(OpenError::Connect)?;
-    SCHEMA.apply(tx.connection()).await?;
-    tx.commit().await.map_err(OpenError::Connect)
+pub(crate) async fn apply(db: &ChatDatabase) -> Result<(), DatabaseOpenError> {
+    let mut tx = db.begin().await.map_err(DatabaseOpenError::Connect)?;
+    SCHEMA.apply_missing_files(tx.connection()).await?;
+    tx.commit().await.map_err(DatabaseOpenError::Connect)
 }
 
 /// Returns whether a server has prepared the database before.
-pub(crate) async fn is_there(db: &Db) -> Result<bool, sqlx::Error> {
-    run!(db.reader(), fetch_one: sqlx::query_scalar(Schema::exists(db.dialect())))
+pub(crate) async fn is_there(db: &ChatDatabase) -> Result<bool, sqlx::Error> {
+    run!(db.reader(), fetch_one: sqlx::query_scalar(DatabaseSchema::exists_statement(db.dialect())))
 }

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use sql_engines::On;
+use sql_engines::PerEngine;
 use sqlx::pool::PoolConnection;
 use sqlx::{Postgres, Sqlite};
 
@@ -21,12 +21,12 @@ const STEPS: i32 = 4_096;
 pub(crate) struct SearchConnection {
     /// Gone before the connection is: a statement that still runs ends then.
     _waiting: Arc<()>,
-    connection: On<(PoolConnection<Postgres>, Outage), PoolConnection<Sqlite>>,
+    connection: PerEngine<(PoolConnection<Postgres>, Outage), PoolConnection<Sqlite>>,
 }
 
 impl SearchConnection {
     pub(crate) fn postgres(connection: PoolConnection<Postgres>, outage: Outage) -> Self {
-        Self { _waiting: Arc::default(), connection: On::Postgres((connection, outage)) }
+        Self { _waiting: Arc::default(), connection: PerEngine::Postgres((connection, outage)) }
     }
 
     /// A connection to SQLite on which statements run for as long as `limit`.
@@ -35,13 +35,13 @@ impl SearchConnection {
         let (end, waited_for) = (Instant::now() + limit, Arc::downgrade(&waiting));
         let goes_on = move || Weak::strong_count(&waited_for) > 0 && Instant::now() < end;
         connection.lock_handle().await?.set_progress_handler(STEPS, goes_on);
-        Ok(Self { _waiting: waiting, connection: On::Sqlite(connection) })
+        Ok(Self { _waiting: waiting, connection: PerEngine::Sqlite(connection) })
     }
 
     pub(crate) fn on(&mut self) -> Session<'_> {
         match &mut self.connection {
-            On::Postgres((connection, outage)) => On::Postgres(PgSession { connection, outage }),
-            On::Sqlite(connection) => On::Sqlite(connection),
+            PerEngine::Postgres((connection, outage)) => PerEngine::Postgres(PgSession { connection, outage }),
+            PerEngine::Sqlite(connection) => PerEngine::Sqlite(connection),
         }
     }
 }
@@ -63,20 +63,20 @@ mod tests {
         let pool = SqlitePoolOptions::new().max_connections(1).connect("sqlite::memory:").await.unwrap();
         for _ in 0..2 {
             let mut searcher = searcher(&pool, Duration::from_millis(20)).await;
-            let On::Sqlite(connection) = searcher.on() else { unreachable!() };
+            let PerEngine::Sqlite(connection) = searcher.on() else { unreachable!() };
             let ended = sqlx::query_scalar::<_, i64>(ENDLESS).fetch_one(connection).await.unwrap_err();
             assert!(crate::fault::search_failed(ended).is_too_costly());
         }
         let mut given_up = searcher(&pool, Duration::from_hours(1)).await;
         let search = async {
-            let On::Sqlite(connection) = given_up.on() else { unreachable!() };
+            let PerEngine::Sqlite(connection) = given_up.on() else { unreachable!() };
             sqlx::query_scalar::<_, i64>(ENDLESS).fetch_one(connection).await
         };
         assert!(tokio::time::timeout(Duration::from_millis(20), search).await.is_err());
         drop(given_up);
         // The one connection is free again.
         let mut next = searcher(&pool, Duration::from_hours(1)).await;
-        let On::Sqlite(connection) = next.on() else { unreachable!() };
+        let PerEngine::Sqlite(connection) = next.on() else { unreachable!() };
         let one: i64 = sqlx::query_scalar("SELECT 1").fetch_one(connection).await.unwrap();
         assert_eq!(one, 1);
     }

@@ -10,15 +10,15 @@ use std::time::Instant;
 use chat_core::StoreError;
 use chat_core::log::event::EventRecord;
 use secrecy::SecretString;
-use task_set::{TaskEnded, TaskSet};
+use task_set::{TaskSet, UnexpectedTaskEnd};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::append::{QueuedMessage, append_all};
 use crate::coalesce::Coalescer;
-use crate::db::Db;
+use crate::db::ChatDatabase;
 use crate::encryption::SecretCipher;
 use crate::engine::run;
-use crate::fault::SecretError;
+use crate::fault::StoredSecretsError;
 use crate::log::LogGap;
 use crate::memory::Memory;
 use crate::memory::freshness::LEASE;
@@ -33,19 +33,20 @@ const NOTIFY_GONE: &str = "SELECT pg_notify('chat_queue_gone', $1)";
 /// More queues than these that are gone at once are not told one by one.
 const GONE_TOLD_MAX: usize = 20;
 
-/// The chat's database as a node uses it. Cloning it is cheap and gives another handle on the same one.
+/// The chat's storage on one node: the database, the caches in memory and the background tasks. Cloning it is cheap and
+/// gives another handle on the same one.
 ///
-/// It implements every port of [`chat_core::log::store`]. [`Store::stop`] ends its tasks after what waits was written;
-/// dropped without that, they end at once and what waits fails.
+/// It implements every port of [`chat_core::log::store`]. [`ChatStore::flush_and_close`] ends its tasks after what
+/// waits was written; dropped without that, they end at once and what waits fails.
 #[derive(Clone)]
-pub struct Store {
+pub struct ChatStore {
     pub(crate) shared: Arc<Shared>,
     tasks: Arc<Mutex<Option<Tasks>>>,
 }
 
 /// What the tasks of a store and its methods share.
 pub(crate) struct Shared {
-    pub(crate) db: Db,
+    pub(crate) db: ChatDatabase,
     pub(crate) cipher: SecretCipher,
     /// What this node keeps of the database.
     pub(crate) memory: Memory,
@@ -78,22 +79,25 @@ struct Tasks {
     following: TaskSet,
 }
 
-impl Store {
-    /// Starts a node whose operator has set no key-encryption secret: see [`Store::start_with`].
+impl ChatStore {
+    /// Starts a node whose operator has set no key-encryption secret: see [`ChatStore::start_with_secret`].
     ///
     /// # Errors
-    /// As [`Store::start_with`].
-    pub async fn start(db: Db) -> Result<Self, SecretError> {
-        Self::start_with(db, None).await
+    /// As [`ChatStore::start_with_secret`].
+    pub async fn start_without_secret(db: ChatDatabase) -> Result<Self, StoredSecretsError> {
+        Self::start_with_secret(db, None).await
     }
 
-    /// Reads the realm and starts the tasks of a node on the current runtime. API keys, links and letters are encrypted
-    /// under a key in the database, and that key under `secret`; without one it stands there in clear. A database that was
-    /// started with a secret needs it from then on.
+    /// Loads the realm and starts the background tasks of a node on the current runtime. API keys, links and letters
+    /// are encrypted under a key in the database, and that key under `secret`; without one it stands there in clear,
+    /// and a database that was started with a secret needs it from then on.
     ///
     /// # Errors
     /// When the secret is missing or not the one, or the realm cannot be read.
-    pub async fn start_with(db: Db, secret: Option<&SecretString>) -> Result<Self, SecretError> {
+    pub async fn start_with_secret(
+        db: ChatDatabase,
+        secret: Option<&SecretString>,
+    ) -> Result<Self, StoredSecretsError> {
         let cipher = data_key::open(&db, secret).await?;
         let realm = realm::load(&db, cipher.hasher()).await?;
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
@@ -118,63 +122,64 @@ impl Store {
         presence::read(&shared).await?;
         shared.properties_indexed.store(!word_index::has_backlog(&shared).await?, Ordering::Release);
         let mut appending = TaskSet::default();
-        appending.spawn("write messages", append_all(Arc::clone(&shared), waiting, stopped));
+        appending.spawn_until_stopped("write messages", append_all(Arc::clone(&shared), waiting, stopped));
         let mut following = TaskSet::default();
-        following.spawn("look at the log", log_follower::look(Arc::clone(&shared)));
+        following.spawn_until_stopped("look at the log", log_follower::look(Arc::clone(&shared)));
         following.spawn_finite("index older messages", word_index::take_up(Arc::clone(&shared)));
         if shared.db.postgres().is_some() {
-            following.spawn("watch the database", shared.db.clone().watch());
-            following.spawn("spread who is typing", typing::spread(shared.db.clone(), typed));
-            following.spawn("listen to other nodes", log_follower::listen(Arc::clone(&shared)));
-            following.spawn("notify other nodes", log_follower::tell(Arc::clone(&shared)));
-            following.spawn("confirm the head of the log", log_follower::confirm(Arc::clone(&shared)));
+            following.spawn_until_stopped("watch the database", shared.db.clone().watch());
+            following.spawn_until_stopped("spread who is typing", typing::spread(shared.db.clone(), typed));
+            following.spawn_until_stopped("listen to other nodes", log_follower::listen(Arc::clone(&shared)));
+            following.spawn_until_stopped("notify other nodes", log_follower::tell(Arc::clone(&shared)));
+            following.spawn_until_stopped("confirm the head of the log", log_follower::confirm(Arc::clone(&shared)));
         }
         let tasks = Tasks { stop, appending, following };
         Ok(Self { shared, tasks: Arc::new(Mutex::new(Some(tasks))) })
     }
 
     /// Writes what waits, takes nothing more, and closes the database. Once is enough; again does nothing.
-    pub async fn stop(&self) {
+    pub async fn flush_and_close(&self) {
         let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(Tasks { stop, mut appending, mut following }) = tasks else { return };
         // The task may have ended by itself.
         let _ = stop.send(());
-        appending.join().await;
-        following.shutdown().await;
+        appending.join_all().await;
+        following.abort_and_join_all().await;
         if let Err(error) = queue::write_notes(&self.shared).await {
             tracing::warn!(%error, "what queues confirmed was not written down");
         }
-        if let Err(error) = self.settle_presences().await {
+        if let Err(error) = self.sync_presences().await {
             tracing::warn!(%error, "who was there was not written down");
         }
         self.shared.db.close().await;
     }
 
-    /// Writes down who was there, tells of those who are back, and reads what other nodes wrote. The store does it by
-    /// itself every second; whoever calls it need not wait for that.
+    /// Writes the presences of this node, reports the users who are back, and reads what other nodes wrote. The store
+    /// does it by itself every second; whoever calls it need not wait for that.
     ///
     /// # Errors
     /// When the database failed; what was not written is written the next time.
-    pub async fn settle_presences(&self) -> Result<(), StoreError> {
+    pub async fn sync_presences(&self) -> Result<(), StoreError> {
         presence::settle(&self.shared).await
     }
 
-    /// Returns when a task of the store has ended that was to run until [`Store::stop`]: without it messages are not
-    /// written, or other nodes not heard. Never returns after [`Store::stop`].
-    pub async fn task_ended(&self) -> TaskEnded {
+    /// Waits until a task of the store has ended that was to run until [`ChatStore::flush_and_close`], and returns
+    /// which: without it messages are not written, or other nodes not heard. Never returns after
+    /// [`ChatStore::flush_and_close`].
+    pub async fn wait_for_task_end(&self) -> UnexpectedTaskEnd {
         poll_fn(|context| self.poll_ended(context)).await
     }
 
-    fn poll_ended(&self, context: &mut Context<'_>) -> Poll<TaskEnded> {
+    fn poll_ended(&self, context: &mut Context<'_>) -> Poll<UnexpectedTaskEnd> {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(Tasks { appending, following, .. }) = tasks.as_mut() else { return Poll::Pending };
-        match appending.poll_ended(context) {
+        match appending.poll_unexpected_end(context) {
             Poll::Ready(ended) => Poll::Ready(ended),
-            Poll::Pending => following.poll_ended(context),
+            Poll::Pending => following.poll_unexpected_end(context),
         }
     }
 
-    /// Whether the database answers.
+    /// Checks that the database answers.
     ///
     /// # Errors
     /// When it does not, after ten seconds at most.
@@ -182,27 +187,27 @@ impl Store {
         self.shared.db.ping().await
     }
 
-    /// Whether the database takes a write: one row, committed. See [`Db::probe`].
+    /// Checks that the database is writable: writes one row and commits it.
     ///
     /// # Errors
     /// When it does not.
-    pub async fn probe(&self) -> Result<(), sqlx::Error> {
-        self.shared.db.probe().await
+    pub async fn check_writable(&self) -> Result<(), sqlx::Error> {
+        self.shared.db.check_writable().await
     }
 
-    /// Seconds by which a clock that shows `now_s` is ahead of that of the database server; 0 on SQLite, where both are
-    /// one.
+    /// Returns by how many seconds a clock that shows `now_s` is ahead of the database server's clock; 0 on SQLite,
+    /// where both are one.
     ///
     /// # Errors
     /// When the database failed.
-    pub async fn ahead_of_database_s(&self, now_s: i64) -> Result<i64, StoreError> {
+    pub async fn clock_ahead_of_database_s(&self, now_s: i64) -> Result<i64, StoreError> {
         Ok(self.shared.db.now_s().await?.map_or(0, |database_s| now_s.saturating_sub(database_s)))
     }
 
-    /// Takes in nothing of what other nodes write for as long as the result lives, as a node that is suspended. For
-    /// tests of several nodes.
+    /// Suspends the reading of what other nodes write until the returned guard is dropped, as on a node that is
+    /// suspended. For tests of several nodes.
     #[doc(hidden)]
-    pub async fn suspend_reading(&self) -> impl Drop + use<> {
+    pub async fn suspend_log_following(&self) -> impl Drop + use<> {
         Arc::clone(&self.shared.advancing).lock_owned().await
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chat_core::StoreError;
 use chat_core::id::{ChannelId, EventId, UserId};
 use chat_core::model::change::RealmChange;
-use sql_engines::On;
+use sql_engines::PerEngine;
 
 use crate::dialect::Sql;
 use crate::engine::{Tx, run};
@@ -82,16 +82,16 @@ pub(crate) async fn put(tx: &mut Tx, at: EventId, changes: &[RealmChange]) -> Re
 
 /// Writes what users chose for channels.
 async fn put_documents(tx: &mut Tx, documents: &BTreeMap<MembershipKey, String>) -> Result<(), StoreError> {
-    let sql = PUT.on(tx.dialect()).clone();
+    let sql = PUT.text_for_dialect(tx.dialect()).clone();
     match tx.on() {
-        On::Postgres(mut session) => {
+        PerEngine::Postgres(mut session) => {
             let (channels, users) = columns(documents.keys());
             let documents: Vec<&str> = documents.values().map(String::as_str).collect();
             let query = sqlx::query(sql).bind(channels).bind(users).bind(documents);
             let outage = session.outage;
             outage.bound(query.execute(session.executor())).await.map(drop)
         }
-        On::Sqlite(connection) => {
+        PerEngine::Sqlite(connection) => {
             let rows: Vec<_> = documents.iter().map(|((channel, user), text)| (channel, user, text)).collect();
             let rows = serde_json::to_string(&rows).map_err(failed)?;
             sqlx::query(sql).bind(rows).execute(connection).await.map(drop)
@@ -107,9 +107,9 @@ async fn change_memberships(
     memberships: &[MembershipKey],
     at: Option<EventId>,
 ) -> Result<(), StoreError> {
-    let sql = statement.on(tx.dialect()).clone();
+    let sql = statement.text_for_dialect(tx.dialect()).clone();
     match tx.on() {
-        On::Postgres(mut session) => {
+        PerEngine::Postgres(mut session) => {
             let (channels, users) = columns(memberships);
             let mut query = sqlx::query(sql).bind(channels).bind(users);
             if let Some(at) = at {
@@ -118,7 +118,7 @@ async fn change_memberships(
             let outage = session.outage;
             outage.bound(query.execute(session.executor())).await.map(drop)
         }
-        On::Sqlite(connection) => {
+        PerEngine::Sqlite(connection) => {
             let mut query = sqlx::query(sql).bind(serde_json::to_string(memberships).map_err(failed)?);
             if let Some(at) = at {
                 query = query.bind(at.0);

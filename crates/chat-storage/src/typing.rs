@@ -13,8 +13,8 @@ use chat_core::people::typing::{TypingFeed, TypingNotification, TypingOutcome};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::db::Db;
-use crate::store::{Shared, Store};
+use crate::db::ChatDatabase;
+use crate::store::{ChatStore, Shared};
 
 /// Events kept for queues whose clients are between two polls.
 const KEPT: usize = 1_024;
@@ -98,7 +98,7 @@ impl TypingBroadcast {
 }
 
 /// Tells other nodes, many at once.
-pub(crate) async fn spread(db: Db, mut from: mpsc::Receiver<String>) {
+pub(crate) async fn spread(db: ChatDatabase, mut from: mpsc::Receiver<String>) {
     let Some(postgres) = db.postgres() else { return };
     let mut batch = Vec::with_capacity(BATCH_MAX);
     while from.recv_many(&mut batch, BATCH_MAX).await > 0 {
@@ -125,7 +125,7 @@ fn tell_here(shared: &Shared, typing: &TypingNotification) {
     }
 }
 
-impl TypingFeed for Store {
+impl TypingFeed for ChatStore {
     fn tell(&self, typing: TypingNotification) {
         tell_here(&self.shared, &typing);
         self.shared.spread.send(&typing);

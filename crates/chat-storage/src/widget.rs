@@ -8,14 +8,14 @@ use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::messages::store::{WriteGuard, WriteOutcome};
 use chat_core::messages::widget::{self, WidgetStore};
 use chat_core::model::message::{Message, Submessage};
-use sql_engines::{insert_rows, numbers, pieces};
+use sql_engines::{encode_numbers_parameter, insert_rows_statement, power_of_two_chunks};
 
-use crate::db::Db;
+use crate::db::ChatDatabase;
 use crate::dialect::Sql;
 use crate::edit::finish;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
-use crate::store::Store;
+use crate::store::ChatStore;
 use crate::write_guard;
 
 const INSERT: &str = "INSERT INTO submessage (id, message_id, sender_id, content)";
@@ -31,8 +31,8 @@ pub(crate) async fn write(tx: &mut Tx, messages: impl Iterator<Item = &Message>)
     let of =
         |message: &Message| message.submessages.iter().map(|submessage| (message.id, submessage.clone())).collect();
     let rows: Vec<(MessageId, Submessage)> = messages.flat_map::<Vec<_>, _>(of).collect();
-    for piece in pieces(&rows) {
-        let sql = insert_rows(tx.dialect(), INSERT, (piece.len(), 4), "");
+    for piece in power_of_two_chunks(&rows) {
+        let sql = insert_rows_statement(tx.dialect(), INSERT, (piece.len(), 4), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (message, Submessage { id, sender_id, content }) in piece {
@@ -47,7 +47,7 @@ pub(crate) async fn write(tx: &mut Tx, messages: impl Iterator<Item = &Message>)
 
 /// Returns the submessages of these messages, in the order they came.
 pub(crate) async fn of(
-    db: &Db,
+    db: &ChatDatabase,
     messages: impl Iterator<Item = i64>,
 ) -> Result<HashMap<i64, Vec<Submessage>>, StoreError> {
     let messages: Vec<i64> = messages.collect();
@@ -55,7 +55,7 @@ pub(crate) async fn of(
     if messages.is_empty() {
         return Ok(found);
     }
-    let (sql, ids) = (OF.on(db.dialect()), numbers(messages));
+    let (sql, ids) = (OF.text_for_dialect(db.dialect()), encode_numbers_parameter(messages));
     let rows: Vec<(i64, i64, i64, String)> =
         run!(db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
     for (id, message, sender, content) in rows {
@@ -65,7 +65,7 @@ pub(crate) async fn of(
 }
 
 #[async_trait]
-impl WidgetStore for Store {
+impl WidgetStore for ChatStore {
     async fn add_submessage(
         &self,
         (message, realm): (&Message, EventId),

@@ -11,7 +11,7 @@ use chat_core::StoreError;
 use chat_core::id::MessageId;
 use chat_core::model::message::{Message, topic_key};
 use chat_core::text::search_words::{SearchWords, indexed};
-use sql_engines::{Dialect, numbers, pieces};
+use sql_engines::{SqlDialect, encode_numbers_parameter, power_of_two_chunks};
 use sqlx::SqlStr;
 
 use crate::dialect::Sql;
@@ -46,7 +46,7 @@ pub(crate) struct WordIndexEntry {
 }
 
 impl WordIndexEntry {
-    pub(crate) fn new(dialect: Dialect, message: &Message) -> Self {
+    pub(crate) fn new(dialect: SqlDialect, message: &Message) -> Self {
         let Message { id, recipient, sender_id, topic, html, content_flags, .. } = message;
         Self::of_row(
             dialect,
@@ -54,7 +54,7 @@ impl WordIndexEntry {
         )
     }
 
-    fn of_row(dialect: Dialect, (id, recipient_id, sender_id, topic, html, content_flags): &TextRow) -> Self {
+    fn of_row(dialect: SqlDialect, (id, recipient_id, sender_id, topic, html, content_flags): &TextRow) -> Self {
         let topic_key = topic_key(topic);
         let places = [
             IndexedProperty::Recipient(*recipient_id),
@@ -93,10 +93,10 @@ const CONTENTS: [i64; 3] = [2, 4, 8];
 
 impl IndexedProperty<'_> {
     /// Returns whether the index of an engine has the property.
-    const fn is_kept_by(self, dialect: Dialect) -> bool {
+    const fn is_kept_by(self, dialect: SqlDialect) -> bool {
         match dialect {
-            Dialect::Postgres => matches!(self, Self::Content(_)),
-            Dialect::Sqlite => true,
+            SqlDialect::Postgres => matches!(self, Self::Content(_)),
+            SqlDialect::Sqlite => true,
         }
     }
 
@@ -117,11 +117,11 @@ impl IndexedProperty<'_> {
 
 /// Returns the text that an engine is given to find the messages with all stems of a search and, as far as its index
 /// has them, all of these properties. `None` when the search finds nothing.
-pub(crate) fn query(dialect: Dialect, sought: &SearchWords, properties: &[IndexedProperty<'_>]) -> Option<String> {
+pub(crate) fn query(dialect: SqlDialect, sought: &SearchWords, properties: &[IndexedProperty<'_>]) -> Option<String> {
     // Neither stems nor properties contain a quote.
     let (quote, and) = match dialect {
-        Dialect::Postgres => ("'", " & "),
-        Dialect::Sqlite => ("\"", " "),
+        SqlDialect::Postgres => ("'", " & "),
+        SqlDialect::Sqlite => ("\"", " "),
     };
     let mut quoted: Vec<String> = sought.stems().map(|stem| format!("{quote}{stem}{quote}")).collect();
     if quoted.is_empty() {
@@ -135,7 +135,7 @@ pub(crate) fn query(dialect: Dialect, sought: &SearchWords, properties: &[Indexe
 /// Adds messages that are not in the index.
 pub(crate) async fn add(tx: &mut Tx, messages: &[WordIndexEntry]) -> Result<(), StoreError> {
     let dialect = tx.dialect();
-    for piece in pieces(messages) {
+    for piece in power_of_two_chunks(messages) {
         let sql = insertion(dialect, piece.len());
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
@@ -149,23 +149,23 @@ pub(crate) async fn add(tx: &mut Tx, messages: &[WordIndexEntry]) -> Result<(), 
     Ok(())
 }
 
-fn insertion(dialect: Dialect, rows: usize) -> SqlStr {
+fn insertion(dialect: SqlDialect, rows: usize) -> SqlStr {
     let row = |row: usize| format!("(${}, {{words:${}}})", 2 * row + 1, 2 * row + 2);
     let rows: Vec<String> = (0..rows).map(row).collect();
-    Sql::text(dialect, &format!("INSERT INTO message_words (rowid, words) VALUES {}", rows.join(", ")))
+    Sql::render_to_sql_str(dialect, &format!("INSERT INTO message_words (rowid, words) VALUES {}", rows.join(", ")))
 }
 
 /// Removes messages from the index.
 pub(crate) async fn forget(tx: &mut Tx, ids: &str) -> Result<(), StoreError> {
-    let sql = FORGET.on(tx.dialect());
+    let sql = FORGET.text_for_dialect(tx.dialect());
     run!(tx.on(), execute: sqlx::query(sql.clone()).bind(ids)).map_err(failed)?;
     Ok(())
 }
 
 /// Makes the index say of messages what they say by now.
 pub(crate) async fn renew(tx: &mut Tx, ids: impl IntoIterator<Item = MessageId>) -> Result<(), StoreError> {
-    let ids = numbers(ids.into_iter().map(|id| id.0));
-    let sql = TEXTS.on(tx.dialect());
+    let ids = encode_numbers_parameter(ids.into_iter().map(|id| id.0));
+    let sql = TEXTS.text_for_dialect(tx.dialect());
     let rows: Vec<TextRow> = run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
     put(tx, &ids, rows).await
 }
@@ -201,7 +201,7 @@ pub(crate) async fn has_backlog(shared: &Shared) -> Result<bool, StoreError> {
 async fn step(shared: &Shared) -> Result<bool, StoreError> {
     let _turn = shared.writing.lock().await;
     let mut tx = shared.db.begin().await.map_err(failed)?;
-    let sql = LEFT.on(tx.dialect());
+    let sql = LEFT.text_for_dialect(tx.dialect());
     let (done, last): (i64, i64) = run!(tx.on(), fetch_one: sqlx::query_as(sql.clone())).map_err(failed)?;
     if done >= last {
         tx.roll_back().await.map_err(failed)?;
@@ -211,7 +211,7 @@ async fn step(shared: &Shared) -> Result<bool, StoreError> {
     let rows: Vec<TextRow> =
         run!(tx.on(), fetch_all: sqlx::query_as(NEXT).bind(done).bind(last).bind(most)).map_err(failed)?;
     let done = if rows.len() < STEP { last } else { rows.last().map_or(last, |(id, ..)| *id) };
-    let ids = numbers(rows.iter().map(|(id, ..)| *id));
+    let ids = encode_numbers_parameter(rows.iter().map(|(id, ..)| *id));
     put(&mut tx, &ids, rows).await?;
     run!(tx.on(), execute: sqlx::query(DONE).bind(done)).map_err(failed)?;
     tx.commit().await.map_err(failed)?;
@@ -226,7 +226,7 @@ mod tests {
     fn a_search_asks_each_engine_for_all_its_stems() {
         let sought = SearchWords::parse("meetings 'next' week");
         let asked = |dialect, properties: &[IndexedProperty<'_>]| query(dialect, &sought, properties);
-        assert_eq!(asked(Dialect::Sqlite, &[]).as_deref(), Some(r#""meet" "next" "week""#));
+        assert_eq!(asked(SqlDialect::Sqlite, &[]).as_deref(), Some(r#""meet" "next" "week""#));
         let properties = [
             IndexedProperty::Recipient(8),
             IndexedProperty::Sender(12),
@@ -234,8 +234,8 @@ mod tests {
             IndexedProperty::Content(4),
         ];
         let narrowed = "\"meet\" \"next\" \"week\" \"\u{a7}8\" \"\u{a4}12\" \"\u{b6}61206222\" \"\u{ac}4\"";
-        assert_eq!(asked(Dialect::Sqlite, &properties).as_deref(), Some(narrowed));
-        assert_eq!(asked(Dialect::Postgres, &properties).as_deref(), Some("'meet' & 'next' & 'week' & '\u{ac}4'"));
-        assert_eq!(query(Dialect::Sqlite, &SearchWords::parse("the"), &properties), None);
+        assert_eq!(asked(SqlDialect::Sqlite, &properties).as_deref(), Some(narrowed));
+        assert_eq!(asked(SqlDialect::Postgres, &properties).as_deref(), Some("'meet' & 'next' & 'week' & '\u{ac}4'"));
+        assert_eq!(query(SqlDialect::Sqlite, &SearchWords::parse("the"), &properties), None);
     }
 }

@@ -9,7 +9,7 @@ use chat_core::StoreError;
 use chat_core::id::{EventId, MessageId};
 use chat_core::log::event::{EventBody, EventRecord};
 use chat_core::messages::store::{FlagWriteGuard, WriteGuard};
-use sql_engines::numbers;
+use sql_engines::encode_numbers_parameter;
 
 use crate::dialect::Sql;
 use crate::engine::run;
@@ -64,8 +64,8 @@ async fn is_any_edited(
     if since.is_some_and(|records| records.iter().all(edits_none)) {
         return Ok(false);
     }
-    let sql = EDITED.on(writing.tx.dialect());
-    let ids = numbers(decided.messages.iter().map(|id| id.0));
+    let sql = EDITED.text_for_dialect(writing.tx.dialect());
+    let ids = encode_numbers_parameter(decided.messages.iter().map(|id| id.0));
     let edited: i64 = run!(writing.tx.on(), fetch_one: sqlx::query_scalar(sql.clone()).bind(&ids).bind(decided.log.0))
         .map_err(failed)?;
     Ok(edited > 0)
@@ -80,8 +80,8 @@ pub(crate) async fn refuse(shared: &Shared, writing: LogTransaction) -> Result<(
 
 /// Returns whether these messages are there, each of that revision.
 async fn are_unchanged(writing: &mut LogTransaction, messages: &[(MessageId, EventId)]) -> Result<bool, StoreError> {
-    let sql = REVISIONS.on(writing.tx.dialect());
-    let ids = numbers(messages.iter().map(|(id, _)| id.0));
+    let sql = REVISIONS.text_for_dialect(writing.tx.dialect());
+    let ids = encode_numbers_parameter(messages.iter().map(|(id, _)| id.0));
     let found: Vec<(i64, i64)> =
         run!(writing.tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
     let decided: BTreeSet<(i64, i64)> = messages.iter().map(|(id, revision)| (id.0, revision.0)).collect();

@@ -1,7 +1,7 @@
 //! Which messages of each recipient a narrow by place reads: all, or those that an index has by themselves.
 
 use chat_core::messages::narrow::{HasOperand, MessageSelection, NarrowCondition};
-use sql_engines::Dialect;
+use sql_engines::SqlDialect;
 
 /// The number after which messages of a recipient are read, on Postgres.
 const AFTER: &str = "greatest($2, wanted.after_id)";
@@ -50,7 +50,7 @@ impl IndexWalk {
     /// [`IndexWalk::order`] names, so no other index gives the rows in their order. With separate conditions the
     /// planner chose between two indexes by a sample of the table, at times the one that reads all messages of the
     /// recipient.
-    pub(crate) fn sql(&self, dialect: Dialect) -> String {
+    pub(crate) fn sql(&self, dialect: SqlDialect) -> String {
         let more = match self {
             // As the index of the schema says it, and then more exactly.
             Self::Marked(bits) => format!(" AND (y.marks & 14) <> 0 AND (y.marks & {bits}) <> 0"),
@@ -58,19 +58,19 @@ impl IndexWalk {
             Self::All | Self::Topic(_) | Self::EachTopic | Self::Sender(_) => String::new(),
         };
         match (dialect, self.column()) {
-            (Dialect::Sqlite, None) => more,
-            (Dialect::Sqlite, Some((column, value))) => format!(" AND y.{column} = {value}"),
-            (Dialect::Postgres, None) => format!(" AND y.id > {AFTER} AND y.id < $3{more}"),
-            (Dialect::Postgres, Some((column, value))) => {
+            (SqlDialect::Sqlite, None) => more,
+            (SqlDialect::Sqlite, Some((column, value))) => format!(" AND y.{column} = {value}"),
+            (SqlDialect::Postgres, None) => format!(" AND y.id > {AFTER} AND y.id < $3{more}"),
+            (SqlDialect::Postgres, Some((column, value))) => {
                 format!(" AND (y.{column}, y.id) > ({value}, {AFTER}) AND (y.{column}, y.id) < ({value}, $3)")
             }
         }
     }
 
     /// Returns what the messages are ordered by before their number, with a comma behind it; empty for nothing.
-    pub(crate) fn order(&self, dialect: Dialect, direction: &str) -> String {
+    pub(crate) fn order(&self, dialect: SqlDialect, direction: &str) -> String {
         match self.column() {
-            Some((column, _)) if dialect == Dialect::Postgres => format!("y.{column} {direction}, "),
+            Some((column, _)) if dialect == SqlDialect::Postgres => format!("y.{column} {direction}, "),
             _ => String::new(),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use chat_core::StoreError;
 use chat_core::messages::narrow::{HasOperand, MessageCandidate, MessageSelection, NarrowCondition};
 use chat_core::text::search_words::SearchWords;
-use sql_engines::Dialect;
+use sql_engines::SqlDialect;
 use sqlx::SqlStr;
 
 use super::index_walk::marked;
@@ -117,8 +117,11 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
     }
 
     /// The statement for these columns, in the order of the stretch.
-    pub(super) fn ordered(&self, dialect: Dialect, stretch: MessageRange, of: (&str, &str)) -> SqlStr {
-        Sql::text(dialect, &format!("{} ORDER BY w.rowid {} LIMIT {MOST}", self.sql(of), stretch.way.sql()))
+    pub(super) fn ordered(&self, dialect: SqlDialect, stretch: MessageRange, of: (&str, &str)) -> SqlStr {
+        Sql::render_to_sql_str(
+            dialect,
+            &format!("{} ORDER BY w.rowid {} LIMIT {MOST}", self.sql(of), stretch.way.sql()),
+        )
     }
 
     /// Returns the candidates of a stretch in its order, so many at most.

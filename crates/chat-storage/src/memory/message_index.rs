@@ -17,7 +17,7 @@ use chat_core::id::{MessageId, UserId};
 use chat_core::log::event::{EventAudience, EventBody, EventRecord, NewEvent};
 use chat_core::model::message::{ContentFlags, Recipient};
 use serde_json::Value;
-use sql_engines::numbers;
+use sql_engines::encode_numbers_parameter;
 
 use crate::dialect::Sql;
 use crate::engine::run;
@@ -268,8 +268,8 @@ async fn read_again(shared: &Shared) -> Result<(), StoreError> {
 
 /// Reads where these messages are, in the order of their numbers.
 pub(crate) async fn find(shared: &Shared, ids: impl IntoIterator<Item = i64>) -> Result<Vec<FoundMessage>, StoreError> {
-    let sql = FIND.on(shared.db.dialect());
-    let ids = numbers(ids);
+    let sql = FIND.text_for_dialect(shared.db.dialect());
+    let ids = encode_numbers_parameter(ids);
     let rows: Vec<Row> = run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
     Ok(rows.into_iter().map(FoundMessage::from).collect())
 }

@@ -1,7 +1,7 @@
 //! Every shape of a statement that finds messages, with values that make it hard: words that are in everything, channels
 //! with few messages, senders who are elsewhere.
 
-use sql_engines::Dialect;
+use sql_engines::SqlDialect;
 
 use super::Pool;
 use crate::candidate_query::index_walk::IndexWalk;
@@ -28,9 +28,9 @@ pub(super) struct Shape {
 
 impl Shape {
     /// The statement with its values in it.
-    pub(super) fn sql(&self, dialect: Dialect) -> String {
+    pub(super) fn sql(&self, dialect: SqlDialect) -> String {
         let mut sql = self.source.sql(self.way, dialect).as_str().to_owned();
-        let first = if let (CandidateQuery::Words(words), Dialect::Sqlite) = (&self.source, dialect) {
+        let first = if let (CandidateQuery::Words(words), SqlDialect::Sqlite) = (&self.source, dialect) {
             format!("'{}'", properties(words))
         } else {
             self.first.clone()

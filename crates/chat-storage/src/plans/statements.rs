@@ -1,6 +1,6 @@
 //! The statements in the source of this crate.
 
-use sql_engines::Dialect;
+use sql_engines::SqlDialect;
 use std::path::Path;
 use std::{fs, io};
 
@@ -67,8 +67,8 @@ fn completed(text: String) -> Option<String> {
 }
 
 /// Returns whether only the other engine runs it.
-pub(super) fn is_of_other_engine(sql: &str, dialect: Dialect) -> bool {
-    dialect == Dialect::Sqlite && ["unnest(", "extract(epoch"].iter().any(|only| sql.contains(only))
+pub(super) fn is_of_other_engine(sql: &str, dialect: SqlDialect) -> bool {
+    dialect == SqlDialect::Sqlite && ["unnest(", "extract(epoch"].iter().any(|only| sql.contains(only))
 }
 
 /// Returns the texts between quotes, comments left out.

@@ -2,7 +2,7 @@
 
 use chat_core::id::UserId;
 use chat_core::people::bots::{BotStorage as _, BotStorageKeyError, BotStorageOutcome};
-use chat_storage::Store;
+use chat_storage::ChatStore;
 
 use crate::home::on_each_engine;
 use crate::people::found;
@@ -18,11 +18,11 @@ fn keys(keys: &[&str]) -> Vec<String> {
     keys.iter().map(|key| (*key).to_owned()).collect()
 }
 
-async fn keep(store: &Store, user: i64, pairs: &[(&str, &str)]) -> BotStorageOutcome {
+async fn keep(store: &ChatStore, user: i64, pairs: &[(&str, &str)]) -> BotStorageOutcome {
     store.keep(UserId(user), &entries(pairs), LIMIT).await.unwrap()
 }
 
-async fn kept(store: &Store, user: i64, wanted: Option<&[&str]>) -> Vec<(String, String)> {
+async fn kept(store: &ChatStore, user: i64, wanted: Option<&[&str]>) -> Vec<(String, String)> {
     let wanted = wanted.map(keys);
     let mut found = store.kept(UserId(user), wanted.as_deref()).await.unwrap();
     found.sort();
@@ -51,7 +51,7 @@ on_each_engine! {
         assert_eq!(store.forget(UserId(3), None).await.unwrap(), Ok(()));
         assert_eq!(kept(&store, 3, None).await, []);
         assert_eq!(kept(&store, 4, None).await.len(), 1);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn what_is_too_much_is_not_kept_and_what_was_there_stays(home) {
@@ -63,7 +63,7 @@ on_each_engine! {
         assert_eq!(kept(&store, 3, None).await, entries(&[("a", "123456789"), ("b", "123456789")]));
         assert_eq!(keep(&store, 3, &[("b", "1"), ("c", "123")]).await, BotStorageOutcome::Done);
         assert_eq!(home.ask(SIZES).await, ["3 16"]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn two_nodes_together_keep_no_more_than_one(home) {
@@ -79,7 +79,7 @@ on_each_engine! {
         }
         assert_eq!((done, kept(&two, 3, None).await.len()), (5, 5));
         assert_eq!(home.ask(SIZES).await, ["3 20"]);
-        one.stop().await;
-        two.stop().await;
+        one.flush_and_close().await;
+        two.flush_and_close().await;
     }
 }

@@ -10,7 +10,7 @@ use chat_core::messages::store::{MessageStore as _, WriteOutcome};
 use chat_core::model::flag_change::{FlagChange, FlagOp};
 use chat_core::model::message::{Flag, Message};
 use chat_core::model::user_message::UserMessage;
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, TestRunner};
@@ -24,7 +24,7 @@ const READER: UserId = UserId(2);
 const POSTGRES_SETS: &str = include_str!("../../../../migrations/chat/postgres/0015_flag_sets.sql");
 const SQLITE_SETS: &str = include_str!("../../../../migrations/chat/sqlite/0015_flag_sets.sql");
 
-async fn set(store: &Store, flag: Flag, op: FlagOp, ids: &[MessageId]) {
+async fn set(store: &ChatStore, flag: Flag, op: FlagOp, ids: &[MessageId]) {
     store
         .set_flag(
             READER,
@@ -36,14 +36,14 @@ async fn set(store: &Store, flag: Flag, op: FlagOp, ids: &[MessageId]) {
         .unwrap();
 }
 
-fn selection(store: &Store, conditions: &[NarrowCondition]) -> MessageSelection {
+fn selection(store: &ChatStore, conditions: &[NarrowCondition]) -> MessageSelection {
     let realm = store.realm();
     let reader = realm.user(READER).unwrap();
     let term = |condition: &NarrowCondition| NarrowTerm { condition: condition.clone(), negated: false };
     MessageSelection::new(&realm, reader, conditions.iter().map(term).collect())
 }
 
-async fn unread(store: &Store) -> BTreeSet<MessageId> {
+async fn unread(store: &ChatStore) -> BTreeSet<MessageId> {
     let found = store.unread(&selection(store, &[]), 1_000).await.unwrap();
     assert!(found.places.iter().all(|place| !place.ids.is_empty() && place.ids.is_sorted()));
     found.ids().into_iter().collect()
@@ -86,10 +86,10 @@ on_each_engine! {
             }
             assert_eq!(unread(&store).await, model);
         }
-        store.stop().await;
+        store.flush_and_close().await;
         let store = home.open().await;
         assert_eq!(unread(&store).await, model);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn what_is_read_at_once_is_kept_where_something_was_read_and_where_nothing_was(home) {
@@ -109,7 +109,7 @@ on_each_engine! {
         set(&store, Flag::Read, FlagOp::Remove, &[ids[1], ids[4]]).await;
         assert_eq!(home.ask(rows).await, ["2"]);
         assert_eq!(unread(&store).await, [ids[0], ids[1], ids[3], ids[4], ids[5]].into());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn what_is_found_has_the_flags_of_the_moment(home) {
@@ -145,7 +145,7 @@ on_each_engine! {
         assert_eq!(flags().await, [vec![Flag::Read], vec![Flag::Read], vec![Flag::Read, Flag::Starred], vec![Flag::Read]]);
         mark("read", FlagOp::Remove, &ids[..3]).await;
         assert_eq!(flags().await, [vec![], vec![], vec![Flag::Starred], vec![Flag::Read]]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn reading_everything_leaves_a_mark_and_no_set(home) {
@@ -163,7 +163,7 @@ on_each_engine! {
         assert!(unread(&store).await.is_empty());
         let rows = home.ask("SELECT CAST(all_until AS TEXT) || ' ' || CAST(length(messages) AS TEXT) FROM read_set").await;
         assert_eq!(rows, [format!("{} 8", ids.last().unwrap())]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_sender_who_sees_what_they_send_has_read_it(home) {
@@ -182,7 +182,7 @@ on_each_engine! {
         assert_eq!(unread(&store).await, [seen, unseen].into());
         set(&store, Flag::Read, FlagOp::Add, &[seen, unseen]).await;
         assert!(unread(&store).await.is_empty());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn what_a_receiver_does_not_want_to_hear_is_read_as_it_comes(home) {
@@ -206,7 +206,7 @@ on_each_engine! {
         assert_eq!(unread(&store).await, [ids[1]].into());
         set(&store, Flag::Read, FlagOp::Remove, &ids[..1]).await;
         assert_eq!(unread(&store).await, [ids[0], ids[1]].into());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn rare_flags_are_set_once_and_taken_away(home) {
@@ -222,7 +222,7 @@ on_each_engine! {
         assert_eq!(flags, [Flag::Read, Flag::Starred, Flag::Historical]);
         set(&store, Flag::Starred, FlagOp::Remove, &[id]).await;
         assert!(store.flagged(READER, Flag::Starred).await.unwrap().is_empty());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn what_is_starred_is_what_was_marked_wherever_it_is(home) {
@@ -236,7 +236,7 @@ on_each_engine! {
             for _ in 0..10 {
                 ids.push(say(&store, 1, 11, "t").await);
             }
-            store.stop().await;
+            store.flush_and_close().await;
             assert_eq!(home.ask(head).await, ["moved"]);
             store = home.open().await;
         }
@@ -270,13 +270,13 @@ on_each_engine! {
         let left: Vec<MessageId> = model.into_iter().collect();
         set(&store, Flag::Starred, FlagOp::Remove, &left).await;
         assert!(home.ask("SELECT messages FROM flag_set").await.is_empty());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn two_nodes_that_mark_the_same_messages_at_once_lose_nothing(home) {
         let store = home.open().await;
         found(&store).await;
-        store.stop().await;
+        store.flush_and_close().await;
         // So that the messages are on both sides of what is kept together.
         let head = "UPDATE log_head SET last_event = 1009, pruned = 1009 RETURNING 'moved'";
         assert_eq!(home.ask(head).await, ["moved"]);
@@ -285,7 +285,7 @@ on_each_engine! {
         for _ in 0..30 {
             ids.push(say(&one, 1, 11, "t").await);
         }
-        let mark = async |node: &Store, op: FlagOp, ids: &[MessageId]| {
+        let mark = async |node: &ChatStore, op: FlagOp, ids: &[MessageId]| {
             let event = || (NOW_S, notice(EventAudience::users([READER]), "flags"));
             loop {
                 let decided = decided_copies(node, ids);
@@ -321,8 +321,8 @@ on_each_engine! {
         assert!(!model.is_empty() && model.len() < ids.len(), "{model:?}");
         tokio::join!(mark(&one, FlagOp::Remove, &ids), mark(&two, FlagOp::Remove, &ids));
         assert!(home.ask("SELECT messages FROM flag_set").await.is_empty());
-        one.stop().await;
-        two.stop().await;
+        one.flush_and_close().await;
+        two.flush_and_close().await;
     }
 
     async fn what_two_nodes_mark_read_and_unread_at_once_is_what_both_tell(home) {
@@ -335,7 +335,7 @@ on_each_engine! {
         for at in 0..40 {
             ids.push(say(&one, 1, 11 + at % 2, "t").await);
         }
-        let mark = async |node: &Store, op: FlagOp, ids: &[MessageId]| {
+        let mark = async |node: &ChatStore, op: FlagOp, ids: &[MessageId]| {
             let event = FlaggedMessages::anywhere(FlagChange { flag: Flag::Read, op }, ids.to_vec()).event_for(READER);
             node.copies(READER, ids, Flag::Read).await.unwrap();
             loop {
@@ -374,8 +374,8 @@ on_each_engine! {
             }
         }
         assert!(!model.is_empty() && model.len() < ids.len(), "{model:?}");
-        one.stop().await;
-        two.stop().await;
+        one.flush_and_close().await;
+        two.flush_and_close().await;
     }
 
     async fn a_message_that_goes_is_in_nobodys_set(home) {
@@ -392,7 +392,7 @@ on_each_engine! {
         set(&store, Flag::Starred, FlagOp::Add, &[gone]).await;
         let rows = home.ask("SELECT CAST(user_id AS TEXT) || ' ' || messages FROM flag_set").await;
         assert_eq!(rows, [format!("2 [{kept}]")]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn stars_from_before_there_were_sets_are_taken_into_them(home) {
@@ -401,7 +401,7 @@ on_each_engine! {
         let mut mention = message(&store, 1, to_channel(11), ("t", "@2"));
         mention.event.flags = vec![(READER, Flag::Mentioned)];
         let id = send(&store, mention).await;
-        store.stop().await;
+        store.flush_and_close().await;
         let insert = "INSERT INTO message_flag (user_id, flag, message_id) SELECT 2, 1, id FROM message
             UNION ALL SELECT 3, 2, id FROM message RETURNING 'row'";
         assert_eq!(home.ask(insert).await, ["row", "row"]);
@@ -415,7 +415,7 @@ on_each_engine! {
         assert_eq!(store.flagged(UserId(3), Flag::Collapsed).await.unwrap(), [id]);
         assert_eq!(store.flagged(READER, Flag::Mentioned).await.unwrap(), [id]);
         assert_eq!(home.ask("SELECT 'row' FROM message_flag").await, ["row"]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn many_copies_at_once_say_what_the_messages_do(home) {
@@ -456,7 +456,7 @@ on_each_engine! {
         };
         let expected: Vec<UserMessage> = whole.into_iter().map(without_stars).collect();
         assert_eq!(store.copies(READER, &ids, Flag::Read).await.unwrap(), expected);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn what_was_read_since_copies_were_looked_at_stays_read(home) {
@@ -483,7 +483,7 @@ on_each_engine! {
         assert_eq!(store.copies(READER, &ids, Flag::Read).await.unwrap().len(), 500);
         set(&store, Flag::Read, FlagOp::Add, &ids[100..]).await;
         assert_eq!(unread(&store).await, ids[9..100].iter().copied().collect());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn everybody_is_mentioned_without_a_row(home) {
@@ -498,7 +498,7 @@ on_each_engine! {
         assert_eq!((found.ids(), found.mentions), (vec![id], vec![id]));
         assert_eq!(store.unread(&selection(&store, &[]), 10).await.unwrap().mentions, [id]);
         assert!(home.ask("SELECT 'row' FROM message_flag").await.is_empty());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn readers_of_a_message_are_who_received_and_read_it(home) {
@@ -517,6 +517,6 @@ on_each_engine! {
         }
         let (message, _) = store.find(READER, &[id]).await.unwrap().remove(0);
         assert_eq!(store.readers(&message).await.unwrap(), [UserId(3)]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }

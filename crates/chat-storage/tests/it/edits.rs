@@ -9,7 +9,7 @@ use chat_core::model::flag_change::FlagOp;
 use chat_core::model::message::{
     ContentFlags, Conversation, EditHistoryEntry, Flag, Message, Reaction, ReactionType, Recipient,
 };
-use chat_storage::Store;
+use chat_storage::ChatStore;
 
 use crate::home::{NOW_S, on_each_engine};
 use crate::people::{
@@ -37,7 +37,7 @@ fn new_text(text: &str) -> (String, String, ContentFlags) {
     (text.to_owned(), format!("<p>{text}</p>"), ContentFlags::default())
 }
 
-async fn flags(store: &Store, user: i64, id: MessageId) -> Vec<Flag> {
+async fn flags(store: &ChatStore, user: i64, id: MessageId) -> Vec<Flag> {
     store.find(UserId(user), &[id]).await.unwrap().remove(0).1
 }
 
@@ -47,7 +47,7 @@ fn reaction(user: i64) -> Reaction {
 }
 
 /// Asserts that nothing is written of what was decided on an older state: reactions, flags, submessages, deletes.
-async fn refuses_all(store: &Store, (message, decided, copies): (&Message, &WriteGuard, &FlagWriteGuard)) {
+async fn refuses_all(store: &ChatStore, (message, decided, copies): (&Message, &WriteGuard, &FlagWriteGuard)) {
     let head = store.head();
     let event = || (NOW_S, notice(EventAudience::Everyone, "x"));
     let written = [
@@ -65,7 +65,7 @@ async fn refuses_all(store: &Store, (message, decided, copies): (&Message, &Writ
     assert!(!own.contains(&Flag::Starred), "{own:?}");
 }
 
-async fn revision(store: &Store, id: MessageId) -> EventId {
+async fn revision(store: &ChatStore, id: MessageId) -> EventId {
     store.find(UserId(1), &[id]).await.unwrap().remove(0).0.revision
 }
 
@@ -85,7 +85,7 @@ on_each_engine! {
         let before = Some(("hello".to_owned(), "<p>hello</p>".to_owned()));
         let expected = EditHistoryEntry { at_s: NOW_S + 5, user_id: Some(UserId(1)), content: before, channel: None, topic: None };
         assert_eq!(past, [expected]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn the_flags_of_a_new_text_take_the_place_of_those_before_and_stars_stay(home) {
@@ -109,7 +109,7 @@ on_each_engine! {
             own.retain(|flag| !matches!(flag, Flag::Read | Flag::Historical));
             assert_eq!(own, expected);
         }
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn an_edit_that_was_permitted_before_the_realm_changed_is_not_written(home) {
@@ -124,7 +124,7 @@ on_each_engine! {
         assert_eq!(store.find(UserId(1), &[id]).await.unwrap().remove(0).0.content, "hello");
         let anew = MessageEdit { decided_at: store.realm().changed(), content: Some(new_text("anew")), ..edit(id) };
         assert!(matches!(store.edit(anew).await.unwrap(), WriteOutcome::Done(_)));
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn of_two_edits_of_one_state_the_second_changes_nothing(home) {
@@ -138,7 +138,7 @@ on_each_engine! {
         let (message, _) = store.find(UserId(2), &[id]).await.unwrap().remove(0);
         assert_eq!(message.content, "first");
         assert_eq!(store.edits(id).await.unwrap().len(), 1);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn messages_move_and_stay_read_or_unread(home) {
@@ -178,7 +178,7 @@ on_each_engine! {
         assert_eq!(past.topic, Some(("t".to_owned(), "New".to_owned())));
         assert_eq!(past.content, None);
         assert!(store.edits(stays).await.unwrap().is_empty());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn what_moves_in_from_where_somebody_is_not_is_new_to_them(home) {
@@ -210,7 +210,7 @@ on_each_engine! {
         for (id, expected) in [(seen[0], vec![Flag::Read]), (there, vec![]), (seen[1], vec![Flag::Read]), (later, vec![])] {
             assert_eq!(flags(&store, 2, id).await, expected, "{id:?}");
         }
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_deleted_message_leaves_nothing(home) {
@@ -234,7 +234,7 @@ on_each_engine! {
         let head = store.head();
         assert_eq!(store.delete(&decided(&store, &[seen]), event()).await.unwrap(), WriteOutcome::Unchanged);
         assert_eq!(store.head(), head);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn no_write_to_a_message_is_made_that_was_decided_before_it_moved(home) {
@@ -260,7 +260,7 @@ on_each_engine! {
         assert!(matches!(starred, WriteOutcome::Done(_)));
         let added = store.add_submessage((&after, decided.realm), (UserId(2), "{}"), NOW_S).await.unwrap();
         assert!(matches!(added, WriteOutcome::Done(_)));
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn no_write_to_a_message_is_made_that_was_decided_before_a_right_changed(home) {
@@ -274,7 +274,7 @@ on_each_engine! {
         let (decided, copies) = (decided_now(&store, id).await, decided_copies(&store, &[id]));
         change(&store, vec![unsubscription(11, 2)]).await;
         refuses_all(&store, (&message, &decided, &copies)).await;
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn the_earlier_states_of_several_messages_come_together(home) {
@@ -291,7 +291,7 @@ on_each_engine! {
             past.iter().map(|(id, edit)| (*id, edit.content.as_ref().unwrap().0.as_str())).collect();
         assert_eq!(texts, [(first, "b"), (first, "hello"), (second, "hello")]);
         assert_eq!(store.edits_of(&[]).await.unwrap(), []);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn who_wrote_or_reacted_in_a_topic_took_part_in_it(home) {
@@ -311,7 +311,7 @@ on_each_engine! {
         let of = |topic: &str| Conversation { recipient: Recipient::Channel(ChannelId(11)), topic_key: topic.to_owned() };
         assert_eq!(store.participants(&of("lunch")).await.unwrap(), [UserId(1), UserId(3), UserId(4)]);
         assert_eq!(store.participants(&of("nothing")).await.unwrap(), []);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn users_have_written_to_each_other_when_exactly_they_have(home) {
@@ -323,7 +323,7 @@ on_each_engine! {
         assert!(store.have_written(&users).await.unwrap());
         assert!(!store.have_written(&[UserId(1), UserId(2), UserId(3)]).await.unwrap());
         assert!(!store.have_written(&[UserId(1)]).await.unwrap());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_reaction_is_added_once_and_removed_once(home) {
@@ -351,7 +351,7 @@ on_each_engine! {
         assert_eq!(store.unreact(&decided_now(&store, id).await, &reaction(2), event()).await.unwrap(), WriteOutcome::Unchanged);
         assert_eq!(store.react(&decided_now(&store, MessageId(9_999)).await, &reaction(2), event()).await.unwrap(), WriteOutcome::Unchanged);
         assert!(EventId::from(id) < store.head());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn the_first_message_of_a_conversation_begins_it_until_it_is_gone(home) {
@@ -380,6 +380,6 @@ on_each_engine! {
         assert!(other < fourth && begins("lunch", fourth).await);
         let fifth = say(&store, 3, 11, "lunch").await;
         assert!(!begins("lunch", fifth).await);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }

@@ -17,7 +17,7 @@ use chat_core::transfer::import::{
     self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore as _, ImportedImages,
     ImportedUpload, MessageSurvey, OrganizationSource,
 };
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use serde_json::{Map, Value, json};
 
 use crate::home::{Home, NOW_S, on_each_engine};
@@ -55,7 +55,7 @@ impl Desk {
     }
 }
 
-async fn exported(store: &Store) -> (Desk, ImportReport) {
+async fn exported(store: &ChatStore) -> (Desk, ImportReport) {
     let mut desk = Desk::default();
     let mut export = Export::new(&mut desk, chat_core::transfer::export::Release::R11_0, NOW_S);
     store.export(&mut export).await.unwrap();
@@ -64,7 +64,7 @@ async fn exported(store: &Store) -> (Desk, ImportReport) {
 }
 
 /// Takes it over into an empty database.
-async fn imported(home: &Home, desk: &Desk) -> Store {
+async fn imported(home: &Home, desk: &Desk) -> ChatStore {
     let read = |tables: &Map<String, Value>| serde_json::to_string(tables).unwrap();
     let mut tables: Tables = serde_json::from_str(&read(&desk.0[&ExportFile::Organization])).unwrap();
     let uploads: Tables = serde_json::from_str(&read(&desk.0[&ExportFile::Attachments])).unwrap();
@@ -92,7 +92,7 @@ async fn imported(home: &Home, desk: &Desk) -> Store {
     };
     let store = home.open().await;
     assert_eq!(store.import_organization(&made, &mark(1, false)).await.unwrap(), ImportStepOutcome::Done);
-    store.stop().await;
+    store.flush_and_close().await;
     let store = home.open().await;
     let realm = store.realm();
     let render_context = RenderContext::of(&realm);
@@ -299,7 +299,7 @@ fn elsewhere() -> Desk {
 }
 
 /// Who sees what of each message.
-async fn seen(store: &Store) -> Vec<Value> {
+async fn seen(store: &ChatStore) -> Vec<Value> {
     let ids: Vec<MessageId> = (100..113).map(MessageId).collect();
     let mut seen = Vec::new();
     for user in [7, 8, 9, 10] {
@@ -325,7 +325,7 @@ on_each_engine! {
             let size = store.organization_size(most).await.unwrap();
             assert_eq!((size.messages, size.upload_bytes), (messages, upload_bytes), "{most}");
         }
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }
 
@@ -347,8 +347,8 @@ on_each_engine! {
         for (user, channel) in [(7, 20), (8, 20), (7, 21), (8, 21)].map(|(user, channel)| (UserId(user), ChannelId(channel))) {
             assert_eq!(realm.membership(channel, user), before.realm().membership(channel, user));
         }
-        before.stop().await;
-        after.stop().await;
+        before.flush_and_close().await;
+        after.flush_and_close().await;
     }
 
     async fn an_export_says_what_the_one_before_it_said(home) {
@@ -393,7 +393,7 @@ on_each_engine! {
         assert_eq!(copies, expected);
         assert_eq!((report.taken["messages"], report.taken["users"], report.taken["reactions"]), (8, 4, 2));
         assert_eq!(report.taken["parts of polls and lists"], 2);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn what_was_not_sent_and_what_was_uploaded_goes_along(home) {
@@ -433,7 +433,7 @@ on_each_engine! {
         let row = &desk.rows(ExportFile::Attachments, "zerver_attachment")[0];
         assert_eq!((&row["messages"], &row["scheduled_messages"]), (&json!([106]), &json!([121])));
         assert_eq!(desk.1.iter().filter(|file| file.starts_with("uploads uploads/1/")).count(), 2);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn an_export_is_the_organization_at_one_moment(home) {
@@ -446,11 +446,11 @@ on_each_engine! {
         assert_eq!(left, [100, 102, 104, 105, 106, 107, 110]);
         let messages = watcher.desk.rows(ExportFile::Messages(1), "zerver_message").len();
         assert_eq!((messages, watcher.desk.organization("zerver_reaction").len()), (8, 2));
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }
 
-async fn flags_left(store: &Store) -> Vec<i64> {
+async fn flags_left(store: &ChatStore) -> Vec<i64> {
     let ids: Vec<MessageId> = (100..113).map(MessageId).collect();
     let found = MessageStore::find(store, UserId(7), &ids).await.unwrap();
     found.into_iter().map(|(message, _)| message.id.0).collect()
@@ -458,7 +458,7 @@ async fn flags_left(store: &Store) -> Vec<i64> {
 
 /// Deletes a message once the export has begun.
 struct Watcher {
-    store: Store,
+    store: ChatStore,
     desk: Desk,
     has_deleted: bool,
 }

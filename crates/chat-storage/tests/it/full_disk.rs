@@ -5,7 +5,7 @@ use std::process::Command;
 
 use chat_core::StoreError;
 use chat_core::messages::store::MessageStore as _;
-use chat_storage::{Db, Store};
+use chat_storage::{ChatDatabase, ChatStore};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection as _, SqliteConnection};
 
@@ -15,7 +15,7 @@ use crate::people::{found, message, say, to_channel};
 const MIB: usize = 1024 * 1024;
 
 /// Sends long messages until there is no room for another.
-async fn fill(store: &Store) -> StoreError {
+async fn fill(store: &ChatStore) -> StoreError {
     let text = "much ado about nothing ".repeat(8_000);
     for _ in 0..1_000 {
         if let Err(error) = store.append(message(store, 1, to_channel(11), ("t", &text))).await {
@@ -40,16 +40,17 @@ async fn a_database_that_was_full_takes_messages_again_when_there_is_room() {
     let folder = disk.0.clone();
     // What will make room: more than the write-ahead log may hold, which is first copied into the database.
     std::fs::write(folder.join("ballast"), vec![0; 12 * MIB]).unwrap();
-    let store = Store::start(Db::open(None, &folder, 8).await.unwrap()).await.unwrap();
+    let store =
+        ChatStore::start_without_secret(ChatDatabase::open_and_migrate(None, &folder, 8).await.unwrap()).await.unwrap();
     found(&store).await;
-    store.probe().await.unwrap();
+    store.check_writable().await.unwrap();
     let full = fill(&store).await;
     assert!(full.is_unavailable(), "{full}");
     // Small writes may still fit in; soon none does.
     while store.append(message(&store, 1, to_channel(11), ("t", "small"))).await.is_ok() {}
     // The row of a probe may fit where a message does not; soon it does not either.
     let mut probes = 0;
-    while store.probe().await.is_ok() {
+    while store.check_writable().await.is_ok() {
         probes += 1;
         assert!(probes < 2_000, "the disk does not fill up");
     }
@@ -57,9 +58,9 @@ async fn a_database_that_was_full_takes_messages_again_when_there_is_room() {
     store.ping().await.unwrap();
 
     std::fs::remove_file(folder.join("ballast")).unwrap();
-    store.probe().await.unwrap();
+    store.check_writable().await.unwrap();
     say(&store, 2, 12, "there is room").await;
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -77,9 +78,9 @@ async fn a_transaction_that_sqlite_ended_by_itself_does_not_stop_the_next() {
     for _ in 0..3 {
         assert!(store.append(message(&store, 1, to_channel(11), ("t", "no room"))).await.is_err());
         say(&store, 2, 12, "t").await;
-        store.probe().await.unwrap();
+        store.check_writable().await.unwrap();
     }
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 /// A file system of a few MiB; it goes when dropped.

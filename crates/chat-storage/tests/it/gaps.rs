@@ -15,7 +15,7 @@ use chat_core::model::channel::Privacy;
 use chat_core::model::flag_change::{FlagChange, FlagOp};
 use chat_core::model::message::{Conversation, Flag, Recipient, topic_key};
 use chat_core::model::user::{ApiKey, KeyHash};
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -32,17 +32,17 @@ fn key(letter: char) -> ApiKey {
     ApiKey::parse(&letter.to_string().repeat(32)).unwrap()
 }
 
-fn hashed(store: &Store, key: &ApiKey) -> KeyHash {
+fn hashed(store: &ChatStore, key: &ApiKey) -> KeyHash {
     store.realm().key_hasher().hash(key)
 }
 
-async fn set_key(store: &Store, user: i64, key: &ApiKey) {
+async fn set_key(store: &ChatStore, user: i64, key: &ApiKey) {
     let mut commit = RealmCommit { decided_at: store.realm().changed(), at_s: NOW_S, ..RealmCommit::default() };
     commit.set_key(&store.realm(), UserId(user), key.clone());
     assert!(matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
-async fn set_read(store: &Store, user: i64, op: FlagOp, ids: &[MessageId]) {
+async fn set_read(store: &ChatStore, user: i64, op: FlagOp, ids: &[MessageId]) {
     let mark = FlagChange { flag: Flag::Read, op };
     let event = FlaggedMessages::anywhere(mark, ids.to_vec()).event_for(UserId(user));
     store.set_flag(UserId(user), (Flag::Read, op), &decided_copies(store, ids), (NOW_S, event)).await.unwrap();
@@ -59,7 +59,7 @@ struct Shown {
     head: EventId,
 }
 
-async fn shown(store: &Store, ids: &[MessageId], alone: &Conversation) -> Shown {
+async fn shown(store: &ChatStore, ids: &[MessageId], alone: &Conversation) -> Shown {
     let (mut pages, mut unread, mut flags) = (Vec::new(), Vec::new(), Vec::new());
     for user in [1, 2, 3] {
         for channel in CHANNELS {
@@ -90,7 +90,7 @@ async fn a_node_that_finds_a_gap_logs_a_warning_with_the_places_it_missed() {
     found(&here).await;
     there.refresh().await.unwrap();
     let missed = there.head();
-    let asleep = there.suspend_reading().await;
+    let asleep = there.suspend_log_following().await;
     say(&here, 1, 11, "t").await;
     here.prune(LATER_S).await.unwrap();
     drop(asleep);
@@ -100,8 +100,8 @@ async fn a_node_that_finds_a_gap_logs_a_warning_with_the_places_it_missed() {
     let [line] = lines.as_slice() else { panic!("{logged}") };
     let fields = format!("after={} gone_to={} head={}", missed.0, here.head().0, here.head().0);
     assert!(line.contains(" WARN ") && line.ends_with(&fields), "{line}");
-    here.stop().await;
-    there.stop().await;
+    here.flush_and_close().await;
+    there.flush_and_close().await;
 }
 
 on_each_engine! {
@@ -113,7 +113,7 @@ on_each_engine! {
         assert!(there.realm().user_by_key(&hashed(&there, &key('a'))).is_some());
         for prune_all in [false, true] {
             let (old, new) = if prune_all { (key('b'), key('c')) } else { (key('a'), key('b')) };
-            let asleep = there.suspend_reading().await;
+            let asleep = there.suspend_log_following().await;
             set_key(&here, 3, &new).await;
             here.prune(LATER_S).await.unwrap();
             if !prune_all {
@@ -127,8 +127,8 @@ on_each_engine! {
         }
         // It writes like any other node from then on.
         say(&there, 2, 12, "t").await;
-        here.stop().await;
-        there.stop().await;
+        here.flush_and_close().await;
+        there.flush_and_close().await;
     }
 
     async fn a_node_that_missed_pruned_records_shows_what_a_new_node_shows(home) {
@@ -148,7 +148,7 @@ on_each_engine! {
         assert!(!before.begins);
         assert_eq!(shown(&there, &ids, &alone).await, before, "from memory");
 
-        let asleep = there.suspend_reading().await;
+        let asleep = there.suspend_log_following().await;
         change(&here, vec![RealmChange::Channel(Box::new(channel(13, Privacy::Public)))]).await;
         set_read(&here, 2, FlagOp::Remove, &ids[..1]).await;
         set_read(&here, 3, FlagOp::Add, &ids[3..]).await;
@@ -165,7 +165,7 @@ on_each_engine! {
         assert!(expected.begins && expected.channels == 3);
         assert_eq!(shown(&there, &ids, &alone).await, expected);
         for store in [here, there, fresh] {
-            store.stop().await;
+            store.flush_and_close().await;
         }
     }
 
@@ -175,7 +175,7 @@ on_each_engine! {
         there.refresh().await.unwrap();
         let last = there.head();
         let listener = LogListener { user_id: UserId(3), receives_public: false, typing_seen: 0 };
-        let asleep = there.suspend_reading().await;
+        let asleep = there.suspend_log_following().await;
         let waiting = there.clone();
         let mut waits = tokio::task::JoinSet::new();
         waits.spawn(async move { waiting.wait(listener, last).await });
@@ -186,8 +186,8 @@ on_each_engine! {
         there.refresh().await.unwrap();
         timeout(AT_MOST, waits.join_next()).await.unwrap().unwrap().unwrap();
         assert_eq!(there.after(last, 10).await.unwrap().unwrap_err(), PrunedError(last));
-        here.stop().await;
-        there.stop().await;
+        here.flush_and_close().await;
+        there.flush_and_close().await;
     }
 
     async fn a_node_that_hears_nothing_does_not_trust_what_it_knows_for_longer_than_a_revocation_takes(home) {
@@ -200,7 +200,7 @@ on_each_engine! {
         set_key(&here, 3, &key('a')).await;
         there.refresh().await.unwrap();
         assert!(there.is_current());
-        let asleep = there.suspend_reading().await;
+        let asleep = there.suspend_log_following().await;
         set_key(&here, 3, &key('b')).await;
         here.known_everywhere().await;
         assert!(!there.is_current());
@@ -208,8 +208,8 @@ on_each_engine! {
         drop(asleep);
         there.refresh().await.unwrap();
         assert!(there.is_current() && there.realm().user_by_key(&hashed(&there, &key('a'))).is_none());
-        here.stop().await;
-        there.stop().await;
+        here.flush_and_close().await;
+        there.flush_and_close().await;
     }
 
     async fn a_queue_deleted_while_a_node_does_not_listen_is_gone_there_too(home) {
@@ -240,8 +240,8 @@ on_each_engine! {
             }
         };
         timeout(AT_MOST, gone).await.unwrap();
-        here.stop().await;
-        there.stop().await;
+        here.flush_and_close().await;
+        there.flush_and_close().await;
     }
 
     async fn one_record_of_a_lagging_clock_prunes_nothing_below_it(home) {
@@ -261,7 +261,7 @@ on_each_engine! {
         // With the young one the lagging one goes, too.
         assert_eq!(store.prune(NOW_S + 3_601).await.unwrap(), 2);
         assert_eq!(fresh.after(founded, 10).await.unwrap().unwrap_err(), PrunedError(founded));
-        store.stop().await;
-        fresh.stop().await;
+        store.flush_and_close().await;
+        fresh.flush_and_close().await;
     }
 }

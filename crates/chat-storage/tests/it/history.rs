@@ -11,7 +11,7 @@ use chat_core::model::channel::Privacy;
 use chat_core::model::flag_change::FlagOp;
 use chat_core::model::message::{Conversation, Flag, Recipient};
 use chat_core::text::search_words::SearchWords;
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, TestRunner};
@@ -30,7 +30,7 @@ const SEARCHES: [&str; 8] =
     ["hello", "meeting week", "\"next week\"", "lunch", "the", "会議", "\"hello\" weeks", "nowhere"];
 
 /// Many messages of several senders; the reader comes and goes.
-async fn tell(store: &Store) -> Vec<MessageId> {
+async fn tell(store: &ChatStore) -> Vec<MessageId> {
     found(store).await;
     change(
         store,
@@ -139,7 +139,7 @@ fn questions(ids: &[MessageId]) -> Vec<(Vec<NarrowTerm>, MessageWindow)> {
 }
 
 /// Every message with the reader's flags, asked for one by one.
-async fn every(store: &Store, ids: &[MessageId]) -> Vec<(MessageCandidate<'static>, Vec<Flag>)> {
+async fn every(store: &ChatStore, ids: &[MessageId]) -> Vec<(MessageCandidate<'static>, Vec<Flag>)> {
     let all = store.find(READER, ids).await.unwrap();
     assert_eq!(all.len(), ids.len());
     let candidate = |(message, flags): (chat_core::model::message::Message, Vec<Flag>)| {
@@ -160,7 +160,7 @@ async fn every(store: &Store, ids: &[MessageId]) -> Vec<(MessageCandidate<'stati
 
 /// What a window holds, worked out by looking at everything.
 fn expected(
-    store: &Store,
+    store: &ChatStore,
     all: &[(MessageCandidate<'static>, Vec<Flag>)],
     selection: &MessageSelection,
     window: MessageWindow,
@@ -209,7 +209,7 @@ on_each_engine! {
             with_something += usize::from(!page.messages.is_empty());
         }
         assert!(with_something > 100, "{with_something}");
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn topics_are_the_newest_first_and_each_once(home) {
@@ -225,7 +225,7 @@ on_each_engine! {
         let topics = store.topics(&selection, ChannelId(11)).await.unwrap();
         let named: Vec<(&str, i64)> = topics.iter().map(|topic| (topic.name.as_str(), topic.max_id.0 - newest.0)).collect();
         assert_eq!(named, [("a", -1), ("c", -2), ("B", -3)]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_private_channel_shows_the_topics_its_reader_received(home) {
@@ -244,7 +244,7 @@ on_each_engine! {
         let selection = MessageSelection::new(&realm, realm.user(READER).unwrap(), terms);
         let topics = store.topics(&selection, ChannelId(13)).await.unwrap();
         assert_eq!(topics.iter().map(|topic| topic.name.as_str()).collect::<Vec<_>>(), ["within"]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_set_of_users_is_one_conversation_whoever_writes_first(home) {
@@ -263,7 +263,7 @@ on_each_engine! {
         assert!(found.iter().all(|(message, _)| message.recipient == recipient));
         let conversation = Conversation { recipient, topic_key: String::new() };
         assert_eq!(store.conversation(&conversation, ids.iter().copied().min().unwrap()).await.unwrap().len(), 4);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn what_channels_were_sent_since_a_time_is_counted(home) {
@@ -285,7 +285,7 @@ on_each_engine! {
         assert_eq!(since(NOW_S).await, counts(&[(11, 3), (12, 1)]));
         assert_eq!(since(NOW_S + 5).await, counts(&[(11, 2), (12, 1)]));
         assert_eq!(since(NOW_S + 7).await, []);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn channels_know_their_first_message_and_users_their_conversations(home) {
@@ -304,6 +304,6 @@ on_each_engine! {
         let recent = store.recent_directs(READER, 10).await.unwrap();
         assert_eq!(recent, [(users(&[2, 5]), newest), (users(&[2]), self_note)]);
         assert_eq!(store.recent_directs(READER, 1).await.unwrap().len(), 1);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }

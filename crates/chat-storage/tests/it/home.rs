@@ -5,7 +5,7 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use chat_storage::{Db, OpenError, SecretError, Store};
+use chat_storage::{ChatDatabase, ChatStore, DatabaseOpenError, StoredSecretsError};
 use secrecy::SecretString;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tempfile::TempDir;
@@ -35,17 +35,17 @@ impl Home {
     }
 
     /// A node on the database.
-    pub(crate) async fn open(&self) -> Store {
-        Store::start(self.try_open().await.unwrap()).await.unwrap()
+    pub(crate) async fn open(&self) -> ChatStore {
+        ChatStore::start_without_secret(self.try_open().await.unwrap()).await.unwrap()
     }
 
     /// A node whose operator set a secret.
-    pub(crate) async fn open_with(&self, secret: &SecretString) -> Result<Store, SecretError> {
-        Store::start_with(self.try_open().await.unwrap(), Some(secret)).await
+    pub(crate) async fn open_with(&self, secret: &SecretString) -> Result<ChatStore, StoredSecretsError> {
+        ChatStore::start_with_secret(self.try_open().await.unwrap(), Some(secret)).await
     }
 
-    pub(crate) async fn try_open(&self) -> Result<Db, OpenError> {
-        Db::open(self.url.as_deref(), self.folder.path(), 8).await
+    pub(crate) async fn try_open(&self) -> Result<ChatDatabase, DatabaseOpenError> {
+        ChatDatabase::open_and_migrate(self.url.as_deref(), self.folder.path(), 8).await
     }
 
     /// What a second way into the database says to a statement: one text a row.

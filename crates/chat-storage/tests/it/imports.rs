@@ -12,7 +12,7 @@ use chat_core::transfer::import::{
     self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore as _, ImportedImages,
     ImportedMessage, ImportedOrganization, MessageSurvey, OrganizationSource,
 };
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use serde_json::{Value, json};
 
 use crate::home::{Home, NOW_S, on_each_engine};
@@ -86,7 +86,7 @@ fn organization() -> ImportedOrganization {
     import::organization(source, "https://chat.example.org", key, &mut ImportReport::default()).unwrap()
 }
 
-fn messages(store: &Store, file: &MessageFile) -> Vec<ImportedMessage> {
+fn messages(store: &ChatStore, file: &MessageFile) -> Vec<ImportedMessage> {
     let realm = store.realm();
     let render_context = RenderContext::of(&realm);
     let setting = RenderSettings {
@@ -104,10 +104,10 @@ fn messages(store: &Store, file: &MessageFile) -> Vec<ImportedMessage> {
     )
 }
 
-async fn imported(home: &Home) -> Store {
+async fn imported(home: &Home) -> ChatStore {
     let store = home.open().await;
     assert_eq!(store.import_organization(&organization(), &mark(1)).await.unwrap(), ImportStepOutcome::Done);
-    store.stop().await;
+    store.flush_and_close().await;
     let store = home.open().await;
     for (steps, file) in (2..).zip(files()) {
         assert_eq!(
@@ -120,7 +120,7 @@ async fn imported(home: &Home) -> Store {
     store
 }
 
-async fn flags(store: &Store, user: i64) -> Vec<(i64, Vec<Flag>)> {
+async fn flags(store: &ChatStore, user: i64) -> Vec<(i64, Vec<Flag>)> {
     let ids: Vec<MessageId> = (1_000..1_005).map(MessageId).collect();
     let found = MessageStore::find(store, UserId(user), &ids).await.unwrap();
     found.into_iter().map(|(message, flags)| (message.id.0, flags)).collect()
@@ -136,7 +136,7 @@ on_each_engine! {
         let before = vec![Flag::Read, Flag::Historical];
         let eve: Vec<_> = flags(&store, 9).await.into_iter().take(3).map(|(_, flags)| flags).collect();
         assert_eq!(eve, [before.clone(), before, read]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn messages_keep_their_numbers_their_reactions_and_their_past(home) {
@@ -154,7 +154,7 @@ on_each_engine! {
         assert_eq!(recent, [(vec![UserId(7), UserId(8)], MessageId(1_004))]);
         let words = home.ask("SELECT CAST(count(*) AS TEXT) FROM message_words").await;
         assert_eq!(words, ["5"]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn the_log_begins_after_the_last_message(home) {
@@ -173,7 +173,7 @@ on_each_engine! {
         assert!(store.after(EventId(5), 10).await.unwrap().is_err());
         let pushed = home.ask("SELECT CAST(event_id AS TEXT) FROM push_turn").await;
         assert_eq!(pushed, ["1004"]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_step_is_done_once_and_in_its_turn(home) {
@@ -182,7 +182,7 @@ on_each_engine! {
         assert_eq!(store.import_messages(&[], &mark(2)).await.unwrap(), ImportStepOutcome::Refused);
         assert_eq!(store.import_organization(&organization(), &mark(1)).await.unwrap(), ImportStepOutcome::Done);
         assert_eq!(store.import_organization(&organization(), &mark(1)).await.unwrap(), ImportStepOutcome::Refused);
-        store.stop().await;
+        store.flush_and_close().await;
         let store = home.open().await;
         let [first, second] = files();
         assert_eq!(store.import_messages(&messages(&store, &second), &mark(3)).await.unwrap(), ImportStepOutcome::Refused);
@@ -190,6 +190,6 @@ on_each_engine! {
         assert_eq!(store.import_messages(&messages(&store, &first), &mark(2)).await.unwrap(), ImportStepOutcome::Refused);
         assert_eq!(store.import_mark().await.unwrap(), Some(mark(2)));
         assert_eq!(flags(&store, 7).await.len(), 3);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }

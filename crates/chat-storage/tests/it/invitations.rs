@@ -6,12 +6,12 @@ use chat_core::log::store::RealmStore as _;
 use chat_core::model::change::{ItemKind, RealmChange};
 use chat_core::model::user::{ApiKey, InvitationSecret};
 use chat_core::people::invitation::InvitationLinkStore as _;
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use serde_json::json;
 
 use crate::home::{NOW_S, on_every_engine};
 
-fn commit(store: &Store, letters: &[&str]) -> RealmCommit {
+fn commit(store: &ChatStore, letters: &[&str]) -> RealmCommit {
     let mail = |to: &&str| Letter { to: (*to).to_owned(), subject: "Hi".to_owned(), text: "x".to_owned() };
     let document = Some(json!({"letters": letters.len()}));
     RealmCommit {
@@ -23,7 +23,7 @@ fn commit(store: &Store, letters: &[&str]) -> RealmCommit {
     }
 }
 
-async fn taken(store: &Store, now_s: i64) -> Vec<String> {
+async fn taken(store: &ChatStore, now_s: i64) -> Vec<String> {
     let taken = store.take_mail(now_s, now_s + 10, 2).await.unwrap();
     taken.into_iter().map(|waiting| format!("{} {}", waiting.mail.to, waiting.tries)).collect()
 }
@@ -44,7 +44,7 @@ async fn a_letter_is_taken_by_one_node_at_a_time_until_it_is_finished() {
         store.postpone_mail(again[1].id, NOW_S + 500).await.unwrap();
         assert_eq!(taken(&store, NOW_S + 20).await, ["c 3"]);
         assert_eq!(taken(&store, NOW_S + 500).await, ["b 3", "c 4"]);
-        store.stop().await;
+        store.flush_and_close().await;
     })
     .await;
 }
@@ -61,8 +61,8 @@ async fn two_nodes_that_look_at_once_take_different_letters() {
         all.sort();
         all.dedup();
         assert_eq!(all.len(), before, "{all:?}");
-        other.stop().await;
-        store.stop().await;
+        other.flush_and_close().await;
+        store.flush_and_close().await;
     })
     .await;
 }
@@ -75,7 +75,7 @@ async fn a_decision_that_came_too_late_writes_no_letter() {
         store.commit(commit(&store, &[])).await.unwrap();
         assert!(matches!(store.commit(stale).await.unwrap(), CommitOutcome::Stale(_)));
         assert_eq!(taken(&store, NOW_S).await, Vec::<String>::new());
-        store.stop().await;
+        store.flush_and_close().await;
     })
     .await;
 }
@@ -86,10 +86,10 @@ async fn who_waits_for_letters_is_woken_by_one_and_a_restart_keeps_it() {
         let store = home.open().await;
         store.commit(commit(&store, &["a"])).await.unwrap();
         store.mail_written().await;
-        store.stop().await;
+        store.flush_and_close().await;
         let store = home.open().await;
         assert_eq!(taken(&store, NOW_S).await, ["a 1"]);
-        store.stop().await;
+        store.flush_and_close().await;
     })
     .await;
 }
@@ -107,7 +107,7 @@ async fn the_secret_of_a_link_is_kept_until_it_opens_nothing_and_never_in_the_lo
         let credentials = vec![CredentialChange::InvitationLink(4, None)];
         store.commit(RealmCommit { credentials, ..commit(&store, &[]) }).await.unwrap();
         assert!(store.link_secrets().await.unwrap().is_empty());
-        store.stop().await;
+        store.flush_and_close().await;
     })
     .await;
 }

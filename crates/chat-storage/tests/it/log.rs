@@ -14,7 +14,7 @@ use chat_core::messages::store::{MessageStore as _, SendOutcome};
 use chat_core::model::change::{RealmChange, UserItemKind};
 use chat_core::model::flag_change::{FlagChange, FlagOp};
 use chat_core::model::message::Flag;
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -25,7 +25,7 @@ use crate::people::{change, found, message, notice, say, send, subscription, to_
 /// Longer than anything here may take, on a slow machine.
 const AT_MOST: Duration = Duration::from_secs(20);
 
-async fn all_after(store: &Store, mut after: EventId) -> Vec<Arc<EventRecord>> {
+async fn all_after(store: &ChatStore, mut after: EventId) -> Vec<Arc<EventRecord>> {
     let mut all = Vec::new();
     loop {
         let records = store.after(after, 7).await.unwrap().unwrap();
@@ -44,7 +44,7 @@ fn contents(records: &[Arc<EventRecord>]) -> Vec<String> {
 }
 
 /// Writers on a node send and change the realm; what each was answered is returned.
-fn write_at_once(writers: &mut JoinSet<Vec<String>>, store: &Store, name: &'static str) {
+fn write_at_once(writers: &mut JoinSet<Vec<String>>, store: &ChatStore, name: &'static str) {
     for writer in 0..4 {
         let store = store.clone();
         writers.spawn(async move {
@@ -63,7 +63,7 @@ fn write_at_once(writers: &mut JoinSet<Vec<String>>, store: &Store, name: &'stat
 }
 
 /// Reads on while others write, as a queue does: what was read, in order.
-async fn follow(store: Store, until: usize) -> Vec<Arc<EventRecord>> {
+async fn follow(store: ChatStore, until: usize) -> Vec<Arc<EventRecord>> {
     let listener = LogListener { user_id: UserId(8), receives_public: true, typing_seen: 0 };
     let mut all: Vec<Arc<EventRecord>> = Vec::new();
     while contents(&all).len() < until {
@@ -75,7 +75,7 @@ async fn follow(store: Store, until: usize) -> Vec<Arc<EventRecord>> {
 }
 
 /// Every reader sees every answered message once, in one order, whoever wrote it and while it is written.
-async fn nothing_is_lost_or_twice(home: &Home, nodes: &[Store]) {
+async fn nothing_is_lost_or_twice(home: &Home, nodes: &[ChatStore]) {
     const NAMES: [&str; 2] = ["one", "two"];
     let mut writers = JoinSet::new();
     let mut readers = JoinSet::new();
@@ -87,7 +87,7 @@ async fn nothing_is_lost_or_twice(home: &Home, nodes: &[Store]) {
     assert_eq!(answered.len(), 40 * nodes.len());
     let read = timeout(AT_MOST, readers.join_all()).await.unwrap();
     for node in nodes {
-        node.stop().await;
+        node.flush_and_close().await;
     }
     let again = home.open().await;
     let log = all_after(&again, EventId::NONE).await;
@@ -99,7 +99,7 @@ async fn nothing_is_lost_or_twice(home: &Home, nodes: &[Store]) {
     for read in read {
         assert_eq!(contents(&read), kept);
     }
-    again.stop().await;
+    again.flush_and_close().await;
 }
 
 on_each_engine! {
@@ -138,8 +138,8 @@ on_each_engine! {
         assert_eq!(records.unwrap().last().map(|record| record.id), Some(EventId::from(id)));
         // And what it knows of the realm came with it.
         assert!(two.realm().subscription(ChannelId(11), UserId(2)).is_some());
-        one.stop().await;
-        two.stop().await;
+        one.flush_and_close().await;
+        two.flush_and_close().await;
     }
 
     async fn a_listener_is_woken_by_what_concerns_them_and_nothing_else(home) {
@@ -165,7 +165,7 @@ on_each_engine! {
         // What has come already is not waited for.
         timeout(AT_MOST, wait(2, false, head)).await.unwrap();
         assert!(timeout(Duration::ZERO, wait(2, false, id.into())).await.is_err());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_message_permitted_on_an_older_realm_is_not_sent(home) {
@@ -177,7 +177,7 @@ on_each_engine! {
         assert!(home.ask("SELECT content FROM message").await.is_empty());
         let again = chat_core::messages::store::NewMessage { decided_at: newer, ..stale };
         assert!(matches!(store.append(again).await.unwrap(), SendOutcome::Done { .. }));
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn what_people_choose_for_themselves_stops_no_message(home) {
@@ -188,7 +188,7 @@ on_each_engine! {
         let document = Some(json!({"visibility_policy": 3}));
         change(&store, vec![RealmChange::UserItem { user_id: UserId(2), kind, key, document }]).await;
         assert!(matches!(store.append(decided).await.unwrap(), SendOutcome::Done { .. }));
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_message_that_cannot_be_stored_hinders_no_other(home) {
@@ -203,7 +203,7 @@ on_each_engine! {
         }
         assert_eq!(sending.join_all().await.into_iter().filter(|sent| *sent).count(), 16);
         assert_eq!(contents(&all_after(&store, EventId::NONE).await).len(), 16);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn how_far_a_clock_is_ahead_of_the_database_is_known_where_the_database_has_a_clock(home) {
@@ -212,15 +212,15 @@ on_each_engine! {
             let now = home.ask("SELECT CAST(CAST(extract(epoch FROM now()) AS BIGINT) AS TEXT)").await;
             let now_s: i64 = now[0].parse().unwrap();
             for ahead_s in [0, 3_600, -3_600] {
-                let ahead = store.ahead_of_database_s(now_s + ahead_s).await.unwrap();
+                let ahead = store.clock_ahead_of_database_s(now_s + ahead_s).await.unwrap();
                 // The database's clock went on in between.
                 assert!((ahead_s - 60..=ahead_s + 1).contains(&ahead), "{ahead_s} {ahead}");
             }
         } else {
             // The one process that uses the file has one clock.
-            assert_eq!(store.ahead_of_database_s(NOW_S).await.unwrap(), 0);
+            assert_eq!(store.clock_ahead_of_database_s(NOW_S).await.unwrap(), 0);
         }
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn what_was_pruned_is_said_to_be(home) {
@@ -236,13 +236,13 @@ on_each_engine! {
         };
         store.commit(commit(NOW_S + 100, "new")).await.unwrap();
         assert_eq!(store.prune(NOW_S + 50).await.unwrap(), 2);
-        store.stop().await;
+        store.flush_and_close().await;
         let store = home.open().await;
         assert_eq!(store.after(EventId::NONE, 10).await.unwrap().unwrap_err(), PrunedError(EventId::NONE));
         let kept = store.after(old, 10).await.unwrap().unwrap();
         assert_eq!(kept.len(), 1);
         assert_eq!(store.realm().users().count(), 8);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_flag_is_told_in_the_same_words_on_another_node_and_after_a_restart(home) {
@@ -255,7 +255,7 @@ on_each_engine! {
         let places = vec![FlaggedConversation { place: Some(topic), messages: vec![id], mentions: vec![id] }];
         let events = vec![FlaggedMessages { mark: unread, places }.event_for(UserId(2))];
         store.commit(RealmCommit { at_s: NOW_S, events, ..RealmCommit::default() }).await.unwrap();
-        let woken = async |store: &Store| {
+        let woken = async |store: &ChatStore| {
             timeout(AT_MOST, store.wait(LogListener { user_id: UserId(2), receives_public: false, typing_seen: 0 }, before)).await.unwrap();
             let mut text = String::new();
             let (realm, filter) = (store.realm(), QueueFilter::default());
@@ -270,12 +270,12 @@ on_each_engine! {
         if home.is_postgres() {
             let other = home.open().await;
             assert_eq!(woken(&other).await, here);
-            other.stop().await;
+            other.flush_and_close().await;
         }
-        store.stop().await;
+        store.flush_and_close().await;
         let store = home.open().await;
         assert_eq!(woken(&store).await, here);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_message_costs_rows_for_whom_it_mentions_and_nobody_else(home) {
@@ -288,6 +288,6 @@ on_each_engine! {
         let rows = "SELECT CAST((SELECT count(*) FROM message_flag) + (SELECT count(*) FROM message)
             + (SELECT count(*) FROM read_set) AS TEXT)";
         assert_eq!(home.ask(rows).await, ["2"]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }

@@ -1,6 +1,6 @@
 //! Opening and the schema.
 
-use chat_storage::{Db, OpenError};
+use chat_storage::{ChatDatabase, DatabaseOpenError};
 use tokio::task::JoinSet;
 
 use crate::home::{on_each_engine, on_every_engine};
@@ -17,7 +17,7 @@ async fn both_engines_have_the_same_tables_and_columns() {
     on_every_engine(|home| {
         let send = send.clone();
         async move {
-            home.open().await.stop().await;
+            home.open().await.flush_and_close().await;
             let columns = if home.is_postgres() { COLUMNS_POSTGRES } else { COLUMNS_SQLITE };
             send.send(home.ask(columns).await).unwrap();
         }
@@ -33,8 +33,8 @@ async fn both_engines_have_the_same_tables_and_columns() {
 #[tokio::test]
 async fn a_url_of_another_engine_is_refused_without_its_password() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = Db::open(Some("mysql://root:hunter2@h/x"), folder.path(), 1).await.unwrap_err();
-    assert!(matches!(&refused, OpenError::UnknownEngine { scheme } if scheme == "mysql"));
+    let refused = ChatDatabase::open_and_migrate(Some("mysql://root:hunter2@h/x"), folder.path(), 1).await.unwrap_err();
+    assert!(matches!(&refused, DatabaseOpenError::UnknownEngine { scheme } if scheme == "mysql"));
     assert!(!format!("{refused} {refused:?}").contains("hunter2"));
 }
 
@@ -53,14 +53,14 @@ on_each_engine! {
 
     async fn a_database_that_postgres_does_not_have_is_named_with_host_port_and_reason(home) {
         let Some(url) = home.url_of("no_such_database") else { return };
-        let refused = Db::open(Some(&url), home.folder(), 1).await.unwrap_err().to_string();
+        let refused = ChatDatabase::open_and_migrate(Some(&url), home.folder(), 1).await.unwrap_err().to_string();
         let reason = "cannot be reached: database \"no_such_database\" does not exist";
         assert!(refused.starts_with("Postgres at ") && refused.ends_with(reason), "{refused}");
     }
 
     async fn a_database_of_a_newer_version_is_refused_with_both_numbers_and_left_as_it_was(home) {
         const FILES: &str = "SELECT name || ' ' || coalesce(checksum, 'none') FROM schema_file ORDER BY number";
-        home.open().await.stop().await;
+        home.open().await.flush_and_close().await;
         let newest = home.ask("SELECT CAST(max(number) AS TEXT) FROM schema_file").await;
         let known: i64 = newest.first().unwrap().parse().unwrap();
         let found = known + 1;

@@ -14,7 +14,7 @@ use chat_core::model::realm::{Realm, RealmRules};
 use chat_core::model::role::Role;
 use chat_core::model::user::User;
 use chat_core::wire::{DisplayRecipient, MessageSender};
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use serde_json::json;
 
 use crate::home::NOW_S;
@@ -70,7 +70,7 @@ pub(crate) fn unsubscription(channel: i64, user: i64) -> RealmChange {
 }
 
 /// The realm, its users and channels; nobody is in a channel.
-pub(crate) async fn found(store: &Store) {
+pub(crate) async fn found(store: &ChatStore) {
     let realm = Realm {
         name: "Test".to_owned(),
         description: String::new(),
@@ -86,7 +86,7 @@ pub(crate) async fn found(store: &Store) {
 }
 
 /// Changes the realm, deciding again until nobody else was faster. Returns where it stands.
-pub(crate) async fn change(store: &Store, changes: Vec<RealmChange>) -> EventId {
+pub(crate) async fn change(store: &ChatStore, changes: Vec<RealmChange>) -> EventId {
     loop {
         let decided_at = store.realm().changed();
         let commit = RealmCommit { decided_at, at_s: NOW_S, changes: changes.clone(), ..RealmCommit::default() };
@@ -102,7 +102,7 @@ pub(crate) fn notice(audience: EventAudience, text: &str) -> NewEvent {
 
 /// A message of a user that was permitted on the realm as the node knows it.
 pub(crate) fn message(
-    store: &Store,
+    store: &ChatStore,
     sender: i64,
     to: MessageDestination,
     (topic, content): (&str, &str),
@@ -148,7 +148,7 @@ pub(crate) fn to_users(users: &[i64]) -> MessageDestination {
 }
 
 /// Sends it, deciding again until the realm stays the same.
-pub(crate) async fn send(store: &Store, mut message: NewMessage) -> MessageId {
+pub(crate) async fn send(store: &ChatStore, mut message: NewMessage) -> MessageId {
     loop {
         if let SendOutcome::Done { id, .. } = store.append(message.clone()).await.unwrap() {
             return id;
@@ -158,22 +158,22 @@ pub(crate) async fn send(store: &Store, mut message: NewMessage) -> MessageId {
 }
 
 /// A short message to a channel.
-pub(crate) async fn say(store: &Store, sender: i64, channel: i64, topic: &str) -> MessageId {
+pub(crate) async fn say(store: &ChatStore, sender: i64, channel: i64, topic: &str) -> MessageId {
     send(store, message(store, sender, to_channel(channel), (topic, "hello"))).await
 }
 
 /// What a write to messages of these revisions is decided on.
-pub(crate) fn decided(store: &Store, messages: &[(MessageId, EventId)]) -> WriteGuard {
+pub(crate) fn decided(store: &ChatStore, messages: &[(MessageId, EventId)]) -> WriteGuard {
     WriteGuard { realm: store.realm().changed(), messages: messages.to_vec() }
 }
 
 /// What a write to this message is decided on, as it is now; as new where it is not there.
-pub(crate) async fn decided_now(store: &Store, id: MessageId) -> WriteGuard {
+pub(crate) async fn decided_now(store: &ChatStore, id: MessageId) -> WriteGuard {
     let found = store.find(UserId(0), &[id]).await.unwrap().pop();
     decided(store, &[(id, found.map_or(id.into(), |(message, _)| message.revision))])
 }
 
 /// What a change of flags of these messages is decided on.
-pub(crate) fn decided_copies(store: &Store, messages: &[MessageId]) -> FlagWriteGuard {
+pub(crate) fn decided_copies(store: &ChatStore, messages: &[MessageId]) -> FlagWriteGuard {
     FlagWriteGuard { realm: store.realm().changed(), log: store.head(), messages: messages.to_vec() }
 }

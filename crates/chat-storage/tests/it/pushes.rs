@@ -13,7 +13,7 @@ use chat_core::model::role::Role;
 use chat_core::model::user::User;
 use chat_core::push::PushDeviceKind::{Apple, Google};
 use chat_core::push::{DEVICES_MAX, PushDevice, PushDeviceKind, PushStore as _, WithdrawnNotifications};
-use chat_storage::Store;
+use chat_storage::ChatStore;
 
 use crate::home::{NOW_S, on_every_engine};
 
@@ -21,7 +21,7 @@ fn device(user: i64, kind: PushDeviceKind, token: &str) -> PushDevice {
     PushDevice { user_id: UserId(user), kind, token: token.to_owned(), app_id: None }
 }
 
-async fn with_users(store: &Store) {
+async fn with_users(store: &ChatStore) {
     let user = |id: i64| User {
         id: UserId(id),
         email: format!("user{id}@example.org"),
@@ -42,7 +42,7 @@ async fn with_users(store: &Store) {
         .unwrap();
 }
 
-async fn tokens(store: &Store, users: &[i64]) -> Vec<String> {
+async fn tokens(store: &ChatStore, users: &[i64]) -> Vec<String> {
     let users: Vec<_> = users.iter().copied().map(UserId).collect();
     store.devices(&users).await.unwrap().into_iter().map(|device| device.token).collect()
 }
@@ -64,7 +64,7 @@ async fn a_device_is_kept_for_its_user_until_it_is_forgotten() {
         assert!(store.forget_device(UserId(3), Google, "g").await.unwrap());
         assert!(!store.forget_device(UserId(3), Google, "g").await.unwrap());
         assert_eq!(tokens(&store, &[3, 4]).await, ["a", "g"]);
-        store.stop().await;
+        store.flush_and_close().await;
     })
     .await;
 }
@@ -83,7 +83,7 @@ async fn of_too_many_devices_the_oldest_goes_and_nobody_elses() {
         assert_eq!(kept.len(), usize::try_from(DEVICES_MAX).unwrap());
         assert!(!kept.contains(&"t0".to_owned()) && kept.contains(&"t1".to_owned()));
         assert_eq!(tokens(&store, &[4]).await, ["other"]);
-        store.stop().await;
+        store.flush_and_close().await;
     })
     .await;
 }
@@ -99,7 +99,7 @@ async fn one_node_at_a_time_looks_through_messages_and_the_next_goes_on_from_the
         assert_eq!(store.take_push_turn("b", NOW_S + 60, NOW_S + 120).await.unwrap(), Some(EventId(7)));
         assert!(!store.move_push_turn("a", EventId(9)).await.unwrap());
         assert_eq!(store.take_push_turn("b", NOW_S + 61, NOW_S + 121).await.unwrap(), Some(EventId(7)));
-        store.stop().await;
+        store.flush_and_close().await;
     })
     .await;
 }
@@ -136,7 +136,7 @@ fn deleting(messages: &[i64]) -> Vec<NewEvent> {
     event::deleted(&message, &ids)
 }
 
-async fn sent(store: &Store, events: Vec<NewEvent>) -> Vec<(UserId, MessageId)> {
+async fn sent(store: &ChatStore, events: Vec<NewEvent>) -> Vec<(UserId, MessageId)> {
     let record = |event| Arc::new(EventRecord::new(EventId(90), NOW_S, Vec::new(), Some(event)));
     let records: Vec<_> = events.into_iter().map(record).collect();
     store.sent(&WithdrawnNotifications::of(&records)).await.unwrap()
@@ -156,7 +156,7 @@ async fn what_devices_were_told_of_is_found_by_who_read_it_and_by_what_is_gone()
         let both = [deleting(&[12]), vec![reading(4, &[12]), reading(4, &[10])]].concat();
         assert_eq!(sent(&store, both).await, pairs(&[(3, 12), (4, 10), (4, 12)]));
         assert_eq!(sent(&store, Vec::new()).await, []);
-        store.stop().await;
+        store.flush_and_close().await;
     })
     .await;
 }
@@ -175,7 +175,7 @@ async fn what_devices_were_told_of_is_forgotten_by_message_and_by_age() {
         assert_eq!(sent(&store, all()).await.len(), 201);
         assert_eq!(store.forget_sent_before(NOW_S + 1).await.unwrap(), 2);
         assert_eq!(sent(&store, all()).await, many[1..]);
-        store.stop().await;
+        store.flush_and_close().await;
     })
     .await;
 }

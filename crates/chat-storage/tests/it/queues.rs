@@ -39,7 +39,7 @@ on_each_engine! {
         store.note(&q, NOW_S + 300);
         // Not worth another.
         store.note(&q, NOW_S + 310);
-        store.stop().await;
+        store.flush_and_close().await;
 
         let store = home.open().await;
         let found = store.find("q").await.unwrap().unwrap();
@@ -47,7 +47,7 @@ on_each_engine! {
         assert!([NOW_S + 300, NOW_S + 310].contains(&found.seen_s), "{}", found.seen_s);
         assert_eq!(found.begins_after, EventId(1));
         assert_eq!(store.find("other").await.unwrap(), None);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_note_survives_a_write_that_was_given_up_half_way(home) {
@@ -60,7 +60,7 @@ on_each_engine! {
         let given_up = timeout(Duration::from_millis(300), store.expire(NOW_S)).await;
         assert!(given_up.is_err());
         drop(held);
-        store.stop().await;
+        store.flush_and_close().await;
         let seen = home.ask("SELECT CAST(seen_s AS TEXT) FROM queue").await;
         assert_eq!(seen, [(NOW_S + 300).to_string()]);
     }
@@ -73,7 +73,7 @@ on_each_engine! {
         assert!(store.find("q").await.unwrap().is_some());
         assert!(store.delete("q", UserId(3)).await.unwrap());
         assert!(!store.delete("q", UserId(3)).await.unwrap());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_queue_goes_when_its_client_was_silent_for_too_long(home) {
@@ -86,7 +86,7 @@ on_each_engine! {
         assert_eq!(store.expire(NOW_S + 601).await.unwrap(), 1);
         assert_eq!(store.find("silent").await.unwrap(), None);
         assert!(store.find("heard").await.unwrap().is_some());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_queue_deleted_on_one_node_is_gone_on_the_other(home) {
@@ -104,7 +104,7 @@ on_each_engine! {
         while there.find("q").await.unwrap().is_some() {
             tokio::task::yield_now().await;
         }
-        here.stop().await;
-        there.stop().await;
+        here.flush_and_close().await;
+        there.flush_and_close().await;
     }
 }

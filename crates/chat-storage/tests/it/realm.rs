@@ -32,7 +32,7 @@ on_each_engine! {
         assert!(matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
         let left = change(&store, vec![unsubscription(11, 3)]).await;
         let before = store.realm();
-        store.stop().await;
+        store.flush_and_close().await;
 
         let store = home.open().await;
         let realm = store.realm();
@@ -48,7 +48,7 @@ on_each_engine! {
         assert!(membership.received(MessageId(left.0)) && !membership.received(MessageId(left.0 + 1)));
         assert_eq!(store.credentials(UserId(3)).await.unwrap().unwrap().api_key, Some(key));
         assert!(store.credentials(UserId(4)).await.unwrap().is_none());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn subscriptions_of_one_commit_are_written_in_their_order(home) {
@@ -63,7 +63,7 @@ on_each_engine! {
         let before = store.realm();
         assert!(before.subscription(ChannelId(11), UserId(3)).is_none());
         assert!(before.subscription(ChannelId(11), UserId(4)).is_some());
-        store.stop().await;
+        store.flush_and_close().await;
 
         let store = home.open().await;
         for user in [3, 4] {
@@ -72,7 +72,7 @@ on_each_engine! {
             };
             assert_eq!(memberships(&store.realm()), memberships(&before), "user {user}");
         }
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn subscriptions_outlive_the_upgrade_that_takes_their_foreign_keys_away(home) {
@@ -81,7 +81,7 @@ on_each_engine! {
         change(&store, vec![subscription(11, 3), subscription(11, 4), subscription(12, 4)]).await;
         change(&store, vec![unsubscription(11, 4)]).await;
         let before = store.realm();
-        store.stop().await;
+        store.flush_and_close().await;
         for statement in foreign_keys_of_schema_22(&home) {
             home.execute((*statement).to_owned()).await;
         }
@@ -99,7 +99,7 @@ on_each_engine! {
             "SELECT name FROM sqlite_schema WHERE name LIKE 'subscription%' AND sql LIKE '%REFERENCES%'"
         };
         assert_eq!(home.ask(keys).await, Vec::<String>::new());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_key_is_in_no_record_of_the_log(home) {
@@ -112,7 +112,7 @@ on_each_engine! {
         let written = home.ask("SELECT coalesce(changes, '') || coalesce(event, '') FROM log").await;
         assert_eq!(written.len(), 2);
         assert!(written.iter().all(|record| !record.contains(key.expose())));
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_decision_on_an_older_realm_writes_nothing(home) {
@@ -131,7 +131,7 @@ on_each_engine! {
         assert_eq!(store.head(), newer);
         assert!(store.realm().user(UserId(9)).is_none());
         assert!(home.ask("SELECT email_key FROM account WHERE id = 9").await.is_empty());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn of_two_nodes_that_take_one_name_one_decides_again(home) {
@@ -147,8 +147,8 @@ on_each_engine! {
         assert!(matches!(two.commit(commit(decided_at, 21)).await.unwrap(), CommitOutcome::Stale(_)));
         // Who was too late knows now what was in the way.
         assert_eq!(two.realm().channel_by_name("same").map(|channel| channel.id), Some(ChannelId(20)));
-        one.stop().await;
-        two.stop().await;
+        one.flush_and_close().await;
+        two.flush_and_close().await;
     }
 
     async fn events_of_one_commit_stand_side_by_side(home) {
@@ -162,7 +162,7 @@ on_each_engine! {
             panic!("events alone decide nothing, so they are never stale");
         };
         assert_eq!(last.0 - first.0, 2);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn of_nodes_that_found_the_realm_at_once_one_does(home) {
@@ -183,7 +183,7 @@ on_each_engine! {
                 let name = store.realm().realm().map(|realm| realm.name.clone());
                 let hash = store.credentials(UserId(9)).await.unwrap().unwrap().password_hash;
                 assert_eq!(hash, Some(PasswordHash("$argon2id$".to_owned())));
-                store.stop().await;
+                store.flush_and_close().await;
                 (done, name)
             });
         }

@@ -7,7 +7,7 @@ use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow, Narro
 use chat_core::messages::store::{MessageEdit, MessagePage, MessageStore as _};
 use chat_core::model::flag_change::{FlagChange, FlagOp};
 use chat_core::model::message::{ContentFlags, Flag, Reaction, ReactionType};
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -18,7 +18,7 @@ use crate::people::{
 
 const READERS: [i64; 3] = [1, 2, 3];
 
-pub(crate) async fn page(store: &Store, user: i64, channel: i64, window: (Anchor, u64, u64)) -> MessagePage {
+pub(crate) async fn page(store: &ChatStore, user: i64, channel: i64, window: (Anchor, u64, u64)) -> MessagePage {
     let realm = store.realm();
     let terms = vec![NarrowTerm { condition: NarrowCondition::Channel(ChannelId(channel)), negated: false }];
     let selection = MessageSelection::new(&realm, realm.user(UserId(user)).unwrap(), terms);
@@ -27,7 +27,7 @@ pub(crate) async fn page(store: &Store, user: i64, channel: i64, window: (Anchor
 }
 
 /// Each node shows each reader what a new node shows.
-async fn check(home: &Home, nodes: &[Store], step: &str) {
+async fn check(home: &Home, nodes: &[ChatStore], step: &str) {
     let fresh = home.open().await;
     for user in READERS {
         for channel in [11, 12] {
@@ -38,7 +38,7 @@ async fn check(home: &Home, nodes: &[Store], step: &str) {
             }
         }
     }
-    fresh.stop().await;
+    fresh.flush_and_close().await;
 }
 
 fn smile(user: i64) -> Reaction {
@@ -76,7 +76,7 @@ fn edit(id: MessageId, moves: &[MessageId], event: Value) -> MessageEdit {
 }
 
 /// Changes messages of channel 11 in every way there is. The events say what they must, or nothing of it.
-async fn change_everything(home: &Home, nodes: &[Store], ids: &[MessageId], tells: bool) {
+async fn change_everything(home: &Home, nodes: &[ChatStore], ids: &[MessageId], tells: bool) {
     let store = &nodes[0];
     let said = |event: Value| if tells { event } else { json!({"type": "notice"}) };
     check(home, nodes, "at first").await;
@@ -129,7 +129,7 @@ async fn change_everything(home: &Home, nodes: &[Store], ids: &[MessageId], tell
     check(home, nodes, "a reader who was away").await;
 }
 
-async fn settle(home: &Home) -> (Store, Vec<MessageId>) {
+async fn settle(home: &Home) -> (ChatStore, Vec<MessageId>) {
     let store = home.open().await;
     found(&store).await;
     change(&store, [11, 12].into_iter().flat_map(|channel| READERS.map(|user| subscription(channel, user))).collect())
@@ -146,7 +146,7 @@ on_each_engine! {
     async fn a_window_in_memory_shows_every_change_of_this_node_whatever_is_told(home) {
         let (store, ids) = settle(&home).await;
         change_everything(&home, std::slice::from_ref(&store), &ids, false).await;
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_window_in_memory_shows_every_change_of_another_node(home) {
@@ -157,7 +157,7 @@ on_each_engine! {
         }
         change_everything(&home, &nodes, &ids, true).await;
         for node in nodes {
-            node.stop().await;
+            node.flush_and_close().await;
         }
     }
 
@@ -187,8 +187,8 @@ on_each_engine! {
         while let Some(ended) = asking.join_next().await {
             ended.unwrap();
         }
-        here.stop().await;
-        there.stop().await;
+        here.flush_and_close().await;
+        there.flush_and_close().await;
     }
 
     async fn a_window_reaches_back_beyond_what_is_in_memory(home) {
@@ -207,6 +207,6 @@ on_each_engine! {
         let old = page(&store, 2, 11, (Anchor::At(ids[100]), 5, 5)).await;
         assert_eq!((old.found_oldest, old.found_newest, old.found_anchor), (false, false, true));
         assert_eq!(ids_of(old), ids[95..=105]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }

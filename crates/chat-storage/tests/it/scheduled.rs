@@ -6,7 +6,7 @@ use chat_core::messages::scheduled::{
     ScheduledDestination, ScheduledEnd, ScheduledMessage, ScheduledOutcome, ScheduledStore as _,
 };
 use chat_core::messages::store::WriteOutcome;
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use tokio::task::JoinSet;
 
 use crate::home::{Home, NOW_S, on_each_engine};
@@ -28,7 +28,7 @@ fn scheduled(user: i64, due_s: i64) -> ScheduledMessage {
 }
 
 /// Nodes on one database, as many as the engine takes.
-async fn nodes(home: &Home) -> Vec<Store> {
+async fn nodes(home: &Home) -> Vec<ChatStore> {
     let first = home.open().await;
     found(&first).await;
     change(&first, vec![subscription(11, 1)]).await;
@@ -39,7 +39,7 @@ async fn nodes(home: &Home) -> Vec<Store> {
     nodes
 }
 
-async fn send_all(node: Store) -> u64 {
+async fn send_all(node: ChatStore) -> u64 {
     let mut sent = 0;
     loop {
         let due = node.due(NOW_S, 7).await.unwrap();
@@ -71,7 +71,7 @@ on_each_engine! {
         assert_eq!((sent.len(), once.len()), (40, 40));
         for node in nodes {
             assert!(node.scheduled_of(UserId(1)).await.unwrap().is_empty());
-            node.stop().await;
+            node.flush_and_close().await;
         }
     }
 
@@ -90,7 +90,7 @@ on_each_engine! {
         assert_eq!(node.due(NOW_S, 9).await.unwrap(), [waiting]);
         assert_eq!((node.head(), home.ask("SELECT content FROM message").await.len()), (head, 0));
         for node in nodes {
-            node.stop().await;
+            node.flush_and_close().await;
         }
     }
 
@@ -111,7 +111,7 @@ on_each_engine! {
         assert_eq!(node.settle(&waiting, end(), NOW_S).await.unwrap(), ScheduledOutcome::Gone);
         assert!(home.ask("SELECT content FROM message").await.is_empty());
         for node in nodes {
-            node.stop().await;
+            node.flush_and_close().await;
         }
     }
 
@@ -130,7 +130,7 @@ on_each_engine! {
         assert_eq!(home.ask("SELECT content FROM message").await, ["why"]);
         assert_eq!(node.head(), node.realm().at());
         for node in nodes {
-            node.stop().await;
+            node.flush_and_close().await;
         }
     }
 }

@@ -11,7 +11,7 @@ use chat_core::messages::store::MessageStore as _;
 use chat_core::model::flag_change::FlagOp;
 use chat_core::model::message::Flag;
 use chat_core::text::search_words::SearchWords;
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use tokio::task::JoinSet;
 
 use crate::home::{Home, on_each_engine};
@@ -46,23 +46,23 @@ SELECT id, array_to_tsvector(string_to_array(content || CASE WHEN (marks & 2) <>
     || CASE WHEN (marks & 8) <> 0 THEN ' \u{ac}8' ELSE '' END, ' ')) FROM message WHERE id > 1000";
 
 /// A store of two channels, the small one 12, with the reader in both and everything in the index of words.
-async fn filled(home: &Home, search_time: Option<Duration>) -> Store {
+async fn filled(home: &Home, search_time: Option<Duration>) -> ChatStore {
     let store = home.open().await;
     found(&store).await;
     crate::people::change(&store, vec![subscription(11, 2), subscription(12, 2)]).await;
-    store.stop().await;
+    store.flush_and_close().await;
     let words = if home.is_postgres() { WORDS_POSTGRES } else { WORDS_SQLITE };
     for sql in [FILL, TEXTS, SELDOM, MARKS, HEAD, words] {
         home.ask(sql).await;
     }
     let db = home.try_open().await.unwrap();
     if let Some(time) = search_time {
-        db.limit_searches(time);
+        db.set_search_timeout(time);
     }
-    Store::start(db).await.unwrap()
+    ChatStore::start_without_secret(db).await.unwrap()
 }
 
-fn selection(store: &Store, conditions: &[Asked]) -> MessageSelection {
+fn selection(store: &ChatStore, conditions: &[Asked]) -> MessageSelection {
     let realm = store.realm();
     let terms =
         conditions.iter().map(|(condition, negated)| NarrowTerm { condition: condition.clone(), negated: *negated });
@@ -76,7 +76,7 @@ fn search(words: &str) -> NarrowCondition {
 const NEWEST: MessageWindow = MessageWindow { anchor: Anchor::Newest, before: 20, after: 0, include_anchor: false };
 
 /// The messages that a narrow finds in the small channel or anywhere, the newest of them.
-async fn newest(store: &Store, conditions: &[Asked]) -> Vec<i64> {
+async fn newest(store: &ChatStore, conditions: &[Asked]) -> Vec<i64> {
     let page = store.window(&selection(store, conditions), NEWEST).await.unwrap();
     page.messages.iter().map(|(message, _)| message.id.0).collect()
 }
@@ -110,7 +110,7 @@ on_each_engine! {
         }
         assert_eq!(newest(&store, &[common(), small()]).await.len(), 20);
         assert_eq!(newest(&store, &[(search("even"), false), small()]).await.last(), Some(&21_000));
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn searches_at_once_are_answered_or_given_up_and_nothing_else(home) {
@@ -131,7 +131,7 @@ on_each_engine! {
         assert!(ended.iter().any(Result::is_err), "a millisecond is not enough for 20,000 messages");
         // What is no search is read as before.
         assert_eq!(newest(&store, &[(NarrowCondition::Channel(ChannelId(12)), false)]).await.len(), 20);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }
 

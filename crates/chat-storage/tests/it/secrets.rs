@@ -14,7 +14,7 @@ use chat_core::people::bots::{self, NewBot};
 use chat_core::people::invitation::{
     self, InvitationEnv, InvitationLink, InvitationLinkStore as _, InvitationTerms, InviteRequest, JoinAddressRequest,
 };
-use chat_storage::{SecretError, Store};
+use chat_storage::{ChatStore, StoredSecretsError};
 use secrecy::SecretString;
 use tokio::task::JoinSet;
 
@@ -38,7 +38,7 @@ fn secrets() -> Vec<String> {
     (10..19).map(|number| key(number).expose().to_owned()).collect()
 }
 
-async fn commit<T>(store: &Store, decide: impl FnOnce(&RealmSnapshot, &mut RealmCommit) -> T) -> T {
+async fn commit<T>(store: &ChatStore, decide: impl FnOnce(&RealmSnapshot, &mut RealmCommit) -> T) -> T {
     let realm = store.realm();
     let mut commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, ..RealmCommit::default() };
     let decided = decide(&realm, &mut commit);
@@ -56,7 +56,7 @@ fn env(realm: &RealmSnapshot) -> InvitationEnv<'_> {
 
 /// A user and a bot whose keys were replaced, an open link and a person who used it, two who were invited, and an
 /// address to confirm. Returns the numbers of the user and the bot.
-async fn session(store: &Store) -> (UserId, UserId) {
+async fn session(store: &ChatStore) -> (UserId, UserId) {
     found(store).await;
     let new = NewUser {
         email: "eve@example.org".to_owned(),
@@ -112,7 +112,7 @@ fn link(number: i64, secret: u8) -> InvitationLink {
 }
 
 /// That everything of a session is shown, and opens what it opened.
-async fn works(store: &Store, (eve, bot): (UserId, UserId)) {
+async fn works(store: &ChatStore, (eve, bot): (UserId, UserId)) {
     let realm = store.realm();
     for (id, now, before) in [(eve, 11, 10), (bot, 13, 12)] {
         let holder = |number| realm.user_by_key(&realm.key_hasher().hash(&key(number))).map(|user| user.id);
@@ -128,7 +128,7 @@ async fn works(store: &Store, (eve, bot): (UserId, UserId)) {
 }
 
 /// That the letters of a session are there, and takes them.
-async fn letters_have_links(store: &Store) {
+async fn letters_have_links(store: &ChatStore) {
     let letters = store.take_mail(NOW_S, NOW_S + 60, 10).await.unwrap();
     let links: Vec<_> = letters.iter().filter_map(|waiting| waiting.mail.text.split_once(URL)).collect();
     assert_eq!((letters.len(), links.len()), (4, 4));
@@ -187,7 +187,7 @@ async fn earlier(home: &Home) -> (UserId, UserId) {
     let letters: Vec<_> = letters
         .map(|waiting| (waiting.id.event_id, waiting.id.place, serde_json::to_string(&waiting.mail).unwrap()))
         .collect();
-    store.stop().await;
+    store.flush_and_close().await;
     store_in_clear(home, users, &letters).await;
     let dump = home.dump().await;
     let in_clear = secrets().iter().filter(|secret| dump.contains(*secret)).count();
@@ -204,12 +204,12 @@ on_each_engine! {
         let store = home.open().await;
         let users = session(&store).await;
         works(&store, users).await;
-        store.stop().await;
+        store.flush_and_close().await;
         nothing_is_in_clear(&home).await;
         let store = home.open().await;
         works(&store, users).await;
         letters_have_links(&store).await;
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn secrets_that_an_earlier_version_stored_are_encrypted_by_nodes_that_start_at_once(home) {
@@ -224,25 +224,25 @@ on_each_engine! {
             works(store, users).await;
         }
         for store in stores {
-            store.stop().await;
+            store.flush_and_close().await;
         }
         nothing_is_in_clear(&home).await;
         let store = home.open().await;
         works(&store, users).await;
         letters_have_links(&store).await;
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_start_that_cannot_encrypt_everything_leaves_everything_as_it_was(home) {
         let users = earlier(&home).await;
         home.execute("INSERT INTO credential (user_id, encrypted_key) VALUES (2, 'no key')".to_owned()).await;
-        assert!(matches!(Store::start(home.try_open().await.unwrap()).await, Err(SecretError::Storage(_))));
+        assert!(matches!(ChatStore::start_without_secret(home.try_open().await.unwrap()).await, Err(StoredSecretsError::Storage(_))));
         let keys = home.ask("SELECT encrypted_key FROM credential ORDER BY user_id").await;
         assert_eq!(keys, ["no key", key(11).expose(), key(13).expose()]);
         home.execute("DELETE FROM credential WHERE user_id = 2".to_owned()).await;
         let store = home.open().await;
         works(&store, users).await;
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn the_key_of_the_secrets_is_changed_and_given_up(home) {
@@ -250,25 +250,25 @@ on_each_engine! {
         let store = home.open().await;
         let users = session(&store).await;
         let in_clear = home.ask("SELECT key_data FROM data_key").await.remove(0);
-        store.stop().await;
+        store.flush_and_close().await;
 
         let store = home.open_with(&first).await.unwrap();
         works(&store, users).await;
         // A command beside a running server: that goes on.
         let db = home.try_open().await.unwrap();
-        assert!(matches!(db.reseal_secrets(Some(&second), &second).await, Err(SecretError::Wrong)));
-        assert!(matches!(db.reseal_secrets(None, &second).await, Err(SecretError::Missing)));
-        db.reseal_secrets(Some(&first), &second).await.unwrap();
+        assert!(matches!(db.reencrypt_data_key(Some(&second), &second).await, Err(StoredSecretsError::Wrong)));
+        assert!(matches!(db.reencrypt_data_key(None, &second).await, Err(StoredSecretsError::Missing)));
+        db.reencrypt_data_key(Some(&first), &second).await.unwrap();
         works(&store, users).await;
-        store.stop().await;
+        store.flush_and_close().await;
         assert!(!home.dump().await.contains(&in_clear), "the key is still in the database");
-        assert!(matches!(home.open_with(&first).await.err(), Some(SecretError::Wrong)));
-        assert!(matches!(Store::start(home.try_open().await.unwrap()).await.err(), Some(SecretError::Missing)));
+        assert!(matches!(home.open_with(&first).await.err(), Some(StoredSecretsError::Wrong)));
+        assert!(matches!(ChatStore::start_without_secret(home.try_open().await.unwrap()).await.err(), Some(StoredSecretsError::Missing)));
         let store = home.open_with(&second).await.unwrap();
         works(&store, users).await;
-        store.stop().await;
+        store.flush_and_close().await;
 
-        let given_up = db.discard_secrets(Some(&first)).await.unwrap();
+        let given_up = db.discard_secrets_and_rekey(Some(&first)).await.unwrap();
         assert_eq!((given_up.api_keys, given_up.links, given_up.letters), (2, 1, 4));
         db.close().await;
         let store = home.open_with(&first).await.unwrap();
@@ -277,13 +277,13 @@ on_each_engine! {
         assert!(store.realm().key_of(users.0).is_none() && store.link_secrets().await.unwrap().is_empty());
         commit(&store, |realm, commit| commit.set_key(realm, users.0, key(20))).await;
         assert_eq!(store.credentials(users.0).await.unwrap().unwrap().api_key, Some(key(20)));
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_damaged_key_of_the_secrets_stops_the_start(home) {
-        home.open().await.stop().await;
+        home.open().await.flush_and_close().await;
         home.execute("UPDATE data_key SET key_data = 'AAAA'".to_owned()).await;
-        assert!(matches!(Store::start(home.try_open().await.unwrap()).await.err(), Some(SecretError::Damaged)));
+        assert!(matches!(ChatStore::start_without_secret(home.try_open().await.unwrap()).await.err(), Some(StoredSecretsError::Damaged)));
         assert_eq!(home.ask("SELECT key_data FROM data_key").await, ["AAAA"]);
     }
 }

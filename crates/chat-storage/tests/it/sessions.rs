@@ -6,7 +6,7 @@ use chat_core::log::store::RealmStore as _;
 use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::ApiKey;
 use chat_core::people::session::{self, Session, SessionToken};
-use chat_storage::Store;
+use chat_storage::ChatStore;
 
 use crate::home::{NOW_S, on_each_engine};
 use crate::people;
@@ -17,18 +17,18 @@ fn token() -> SessionToken {
     SessionToken::new(UserId(2), ApiKey::from_random(&[9; 64]).unwrap())
 }
 
-async fn commit(store: &Store, decide: impl Fn(&RealmSnapshot, &mut RealmCommit)) {
+async fn commit(store: &ChatStore, decide: impl Fn(&RealmSnapshot, &mut RealmCommit)) {
     let realm = store.realm();
     let mut commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, ..RealmCommit::default() };
     decide(&realm, &mut commit);
     assert!(matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
-async fn begin(store: &Store) {
+async fn begin(store: &ChatStore) {
     commit(store, |realm, commit| session::begin(realm, &token(), "Firefox", LIFETIME_S, commit)).await;
 }
 
-fn is_known(store: &Store) -> bool {
+fn is_known(store: &ChatStore) -> bool {
     let realm = store.realm();
     Session::find(&realm, UserId(2), token().hash(realm.key_hasher())).is_some()
 }
@@ -38,16 +38,16 @@ on_each_engine! {
         let store = home.open().await;
         people::found(&store).await;
         begin(&store).await;
-        store.stop().await;
+        store.flush_and_close().await;
         assert!(!home.dump().await.contains(token().expose().split_once('-').unwrap().1));
         let store = home.open().await;
         assert!(is_known(&store));
         commit(&store, |realm, commit| session::end_all(realm, UserId(2), None, commit)).await;
         assert!(!is_known(&store));
-        store.stop().await;
+        store.flush_and_close().await;
         let store = home.open().await;
         assert!(!is_known(&store));
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_session_begun_or_ended_on_one_node_is_so_on_another_once_it_has_heard(home) {
@@ -64,18 +64,18 @@ on_each_engine! {
         .await;
         here.refresh().await.unwrap();
         assert!(!is_known(&here));
-        here.stop().await;
-        there.stop().await;
+        here.flush_and_close().await;
+        there.flush_and_close().await;
     }
 
     async fn sessions_are_given_up_with_the_secrets(home) {
         let store = home.open().await;
         people::found(&store).await;
         begin(&store).await;
-        store.stop().await;
+        store.flush_and_close().await;
         assert_eq!(home.ask("SELECT kind FROM user_item").await, ["session"]);
         let db = home.try_open().await.unwrap();
-        db.discard_secrets(None).await.unwrap();
+        db.discard_secrets_and_rekey(None).await.unwrap();
         db.close().await;
         assert!(home.ask("SELECT kind FROM user_item").await.is_empty());
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chat_core::id::{EventId, UserId};
 use chat_core::log::store::{EventLog as _, EventQueue, LogListener, QueueStore as _, RealmStore as _};
 use chat_core::people::typing::{TypingDestination, TypingFeed as _, TypingNotification, TypingOp};
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use tokio::time::timeout;
 
 use crate::home::{NOW_S, on_each_engine};
@@ -18,7 +18,7 @@ fn typing(op: TypingOp) -> TypingNotification {
     TypingNotification { user_id: UserId(1), op, to: TypingDestination::Direct(vec![UserId(1), UserId(2)]) }
 }
 
-async fn queue(store: &Store, id: &str) {
+async fn queue(store: &ChatStore, id: &str) {
     let queue = EventQueue {
         id: id.to_owned(),
         user_id: UserId(2),
@@ -31,7 +31,7 @@ async fn queue(store: &Store, id: &str) {
 }
 
 /// The `op`s the queue is given.
-fn ops(store: &Store, queue_id: &str) -> Vec<String> {
+fn ops(store: &ChatStore, queue_id: &str) -> Vec<String> {
     let events = store.take(queue_id).events;
     let texts = events.iter().map(|record| {
         let mut text = String::new();
@@ -44,7 +44,7 @@ fn ops(store: &Store, queue_id: &str) -> Vec<String> {
 const LISTENER: LogListener = LogListener { user_id: UserId(2), receives_public: false, typing_seen: 0 };
 
 /// Returns when what the one node tells is heard on the other. Until that one listens, it may pass it by.
-async fn hear(from: &Store, to: &Store) {
+async fn hear(from: &ChatStore, to: &ChatStore) {
     let listener = LogListener { typing_seen: to.take("unknown").until, ..LISTENER };
     let heard = async {
         while timeout(Duration::from_millis(200), to.wait(listener, to.head())).await.is_err() {
@@ -73,7 +73,7 @@ on_each_engine! {
         }
         assert_eq!(given, ["start", "stop"]);
         assert!(ops(&store, "a").is_empty() && ops(&store, "unknown").is_empty());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn typing_is_heard_on_the_other_node_and_not_twice_on_its_own(home) {
@@ -99,7 +99,7 @@ on_each_engine! {
         // What came back to the node that told it was heard there no second time.
         assert_eq!(ops(&one, "on one").iter().filter(|op| *op == "stop").count(), 1);
         assert_eq!((one.head(), two.realm().at()), (head, head));
-        one.stop().await;
-        two.stop().await;
+        one.flush_and_close().await;
+        two.flush_and_close().await;
     }
 }

@@ -6,7 +6,7 @@ use chat_core::log::event::{EventBody, EventRecord};
 use chat_core::log::store::EventLog as _;
 use chat_core::messages::store::{MessageEdit, MessageStore as _, NewMessage, WriteOutcome};
 use chat_core::model::message::ContentFlags;
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use serde_json::Value;
 
 use crate::home::{NOW_S, on_each_engine};
@@ -25,11 +25,11 @@ fn upload(owner: i64, name: &str, size_bytes: i64) -> NewAttachment {
     }
 }
 
-async fn add(store: &Store, upload: NewAttachment) -> Attachment {
+async fn add(store: &ChatStore, upload: NewAttachment) -> Attachment {
     store.add(upload, None).await.unwrap().unwrap()
 }
 
-fn using(store: &Store, ids: &[AttachmentId]) -> NewMessage {
+fn using(store: &ChatStore, ids: &[AttachmentId]) -> NewMessage {
     let message = message(store, 1, to_channel(11), ("t", "look"));
     NewMessage { attachments: ids.to_vec(), ..message }
 }
@@ -51,7 +51,7 @@ fn rewritten(id: MessageId, attachments: Vec<AttachmentId>) -> MessageEdit {
 }
 
 /// The events of uploads after a place: what happened, the number, the messages, what all take together.
-async fn events_after(store: &Store, place: EventId) -> Vec<(String, i64, Option<usize>, i64)> {
+async fn events_after(store: &ChatStore, place: EventId) -> Vec<(String, i64, Option<usize>, i64)> {
     let records = store.after(place, 1_000).await.unwrap().unwrap();
     let shown = |record: &EventRecord| match &record.event.as_ref()?.body {
         EventBody::Plain { kind, event } if kind == "attachment" => Some((
@@ -82,7 +82,7 @@ on_each_engine! {
         let events = events_after(&store, before).await;
         let add = "add".to_owned();
         assert_eq!(events, [(add.clone(), added.id.0, Some(0), 100), (add, other.id.0, Some(0), 111)]);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_quota_is_kept_and_what_is_over_it_leaves_no_trace(home) {
@@ -93,7 +93,7 @@ on_each_engine! {
         assert_eq!(store.add(upload(1, "b", 41), Some(100)).await.unwrap(), None);
         assert_eq!((store.head(), store.used_bytes().await.unwrap()), (head, 60));
         assert!(store.add(upload(1, "b", 40), Some(100)).await.unwrap().is_some());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_message_uses_uploads_from_the_moment_it_is_there(home) {
@@ -112,7 +112,7 @@ on_each_engine! {
         let of_owner = store.of_owner(UserId(2)).await.unwrap();
         assert_eq!(of_owner.len(), 1);
         assert_eq!((&of_owner[0].attachment, &of_owner[0].messages), (&first, &vec![(again, NOW_S), (id, NOW_S)]));
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn fifty_at_once_of_which_every_second_uses_an_upload_are_all_sent(home) {
@@ -130,7 +130,7 @@ on_each_engine! {
         assert_eq!(store.uses(upload.id, MessageId(i64::MAX), 100).await.unwrap(), expected);
         let all: Vec<_> = sent.iter().map(|(id, _)| *id).collect();
         assert_eq!(store.find(UserId(1), &all).await.unwrap().len(), 50);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn an_edit_and_the_end_of_a_message_end_its_uses(home) {
@@ -148,7 +148,7 @@ on_each_engine! {
         let revision = store.find(UserId(1), &[id]).await.unwrap().remove(0).0.revision;
         store.delete(&decided(&store, &[(id, revision)]), (NOW_S, Vec::new())).await.unwrap();
         assert_eq!(store.uses(second.id, MessageId(i64::MAX), 10).await.unwrap(), []);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn only_its_owner_removes_an_upload_and_gets_the_room_back(home) {
@@ -164,7 +164,7 @@ on_each_engine! {
         assert_eq!((store.used_bytes().await.unwrap(), store.at_paths(&[upload.path_id]).await.unwrap()), (0, vec![]));
         assert_eq!(store.remove((UserId(2), upload.id), NOW_S).await.unwrap(), None);
         assert_eq!(store.uses(upload.id, MessageId(i64::MAX), 10).await.unwrap(), []);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     async fn a_ticket_lasts_until_its_time_and_is_forgotten_then(home) {
@@ -179,6 +179,6 @@ on_each_engine! {
         store.lend(ticket("two", NOW_S + 200), NOW_S + 100).await.unwrap();
         // The first is gone: its name is free again.
         store.lend(ticket("one", NOW_S + 200), NOW_S + 100).await.unwrap();
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }
