@@ -10,11 +10,11 @@
 //! is a folder beside the program.
 //!
 //! ```
-//! use chat_web::WebClient;
+//! use chat_web::EmbeddedWebClient;
 //! use http::HeaderMap;
 //!
-//! let client = WebClient::embedded();
-//! assert_eq!(client.index(&HeaderMap::new()).status(), 200);
+//! let client = EmbeddedWebClient::load_and_compress();
+//! assert_eq!(client.serve_start_page(&HeaderMap::new()).status(), 200);
 //! ```
 
 use std::collections::HashMap;
@@ -56,8 +56,8 @@ const PAGE_HEADERS: [(HeaderName, &str); 5] = [
 /// A name holds a hash of the content, so what it names never changes.
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-/// The client, ready to be served.
-pub struct WebClient {
+/// The built web client that is embedded in the program, ready to be served.
+pub struct EmbeddedWebClient {
     index: File,
     files: HashMap<&'static str, File>,
 }
@@ -71,10 +71,11 @@ struct File {
     etag: HeaderValue,
 }
 
-impl WebClient {
-    /// Returns the client that the program holds. Compresses its files, which takes some hundredths of a second.
+impl EmbeddedWebClient {
+    /// Loads the web client that is embedded in the program. Compresses its files, which takes some hundredths of a
+    /// second.
     #[must_use]
-    pub fn embedded() -> Self {
+    pub fn load_and_compress() -> Self {
         Self::of(EMBEDDED)
     }
 
@@ -87,9 +88,9 @@ impl WebClient {
         }
     }
 
-    /// Returns the page that starts the client.
+    /// Returns the response with the page that starts the web client.
     #[must_use]
-    pub fn index(&self, headers: &HeaderMap) -> Response {
+    pub fn serve_start_page(&self, headers: &HeaderMap) -> Response {
         let mut response = self.index.response(headers);
         for (name, value) in PAGE_HEADERS {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
@@ -97,9 +98,9 @@ impl WebClient {
         response
     }
 
-    /// Returns a file of the client; `None` where there is none of that name.
+    /// Returns the response with a file of the web client; `None` when there is no file of that name.
     #[must_use]
-    pub fn file(&self, name: &str, headers: &HeaderMap) -> Option<Response> {
+    pub fn serve_file(&self, name: &str, headers: &HeaderMap) -> Option<Response> {
         let file = self.files.get(name)?;
         let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
         let is_known = known.flat_map(|value| value.split(',')).any(|tag| tag.trim() == file.etag || tag.trim() == "*");

@@ -80,9 +80,8 @@ export function NewChannelDialog({ close }: { close: () => void }) {
     };
     if (!(await attempt(request("POST", "users/me/subscriptions", params), t("#{0} was made.", name)))) return;
     close();
-    // The event that tells of it may come after the answer.
-    const made = request("GET", "get_stream_id", { stream: name.trim() });
-    await attempt(made.then((answer) => goNarrow(channelNarrow(Number(answer["stream_id"])))));
+    const made = [...(app.state as State).channels.values()].find((channel) => channel.name === name.trim());
+    if (made) goNarrow(channelNarrow(made.stream_id));
   };
   return (
     <Modal title={t("New channel")} close={close}>
@@ -136,7 +135,7 @@ export function ChannelDialog({ channelId, close }: { channelId: number; close: 
       {channel.subscribed && <OwnChoices channel={channel} />}
       <ChannelForm channel={channel} />
       <h3>{t("Subscribers")}{" "}{members && <span class="muted">({members.length})</span>}</h3>
-      {members && <Subscribers channel={channel} members={members} reload={setMembers} />}
+      <Subscribers channel={channel} members={members ?? []} reload={setMembers} />
     </Modal>
   );
 }

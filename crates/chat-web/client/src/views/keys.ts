@@ -185,9 +185,7 @@ function toggleTopic(message: Message, state: State, policy: number): void {
 }
 
 function focus(selector: string, drawer?: "left" | "right"): void {
-  // In a wide window the sides are always there.
-  const isShown = (document.querySelector(selector)?.getClientRects().length ?? 0) > 0;
-  if (drawer && !isShown) app.setUi({ drawer });
+  if (drawer) app.setUi({ drawer });
   requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus());
 }
 

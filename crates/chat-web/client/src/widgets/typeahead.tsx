@@ -87,7 +87,8 @@ export function CompletingTextArea(props: TextAreaProps) {
         placeholder={placeholder}
         dir="auto"
         rows={1}
-        aria-haspopup="listbox"
+        role={found ? "combobox" : undefined}
+        aria-expanded={found ? true : undefined}
         aria-controls={found ? "completions" : undefined}
         aria-activedescendant={found ? `completion-${at}` : undefined}
         aria-autocomplete={found ? "list" : undefined}
