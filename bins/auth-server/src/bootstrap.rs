@@ -2,12 +2,14 @@
 
 use anyhow::Context as _;
 use fhir_resource::ResourceKey;
-use fhir_search::limits::MAX_COUNT;
-use fhir_store::{ListQuery, Precondition, ResourceLookup, ResourceStore, Write, WriteError, WriteOperation};
-use oauth_core::env::Env;
-use oauth_core::ports::KeyStore;
-use oauth_core::registration;
-use oauth_core::secret::hash_password;
+use fhir_search::limits::MAX_PAGE_SIZE;
+use fhir_store::{
+    ListQuery, ResourceLookup, ResourceStore, ResourceWrite, WriteError, WriteOperation, WritePrecondition,
+};
+use oauth_core::ports::SigningKeyStore;
+use oauth_core::secret_hash::hash_password;
+use oauth_core::security_resource_rules;
+use oauth_core::time_and_randomness::TimeAndRandomness;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 
@@ -17,7 +19,7 @@ use serde_json::json;
 /// # Errors
 /// When the password cannot be stored, or storage fails.
 pub(crate) async fn establish_admin(
-    env: &Env<'_>,
+    env: &TimeAndRandomness<'_>,
     store: &dyn ResourceStore,
     id: &str,
     password: &SecretString,
@@ -31,10 +33,14 @@ pub(crate) async fn establish_admin(
     let link = json!([{"reference": key.to_string()}]);
     let policy = json!({"description": "The administrator of the configuration", "engine": "allow", "link": link});
     let writes = vec![
-        Write::to(key, WriteOperation::Create(user)),
-        Write::by_condition("AccessPolicy".parse()?, WriteOperation::Create(policy), Precondition::default()),
+        ResourceWrite::unconditional(key, WriteOperation::Create(user)),
+        ResourceWrite::conditional(
+            "AccessPolicy".parse()?,
+            WriteOperation::Create(policy),
+            WritePrecondition::default(),
+        ),
     ];
-    match store.transact(writes, env.now_us).await? {
+    match store.transact_writes(writes, env.now_us).await? {
         Ok(_) => tracing::info!(user = id, "the administrator was created"),
         // Another node was faster.
         Err(refusal) if matches!(refusal.cause, WriteError::AlreadyExists(_)) => {}
@@ -47,8 +53,8 @@ pub(crate) async fn establish_admin(
 ///
 /// # Errors
 /// When storage fails.
-pub(crate) async fn warn_of_open_keys(store: &dyn KeyStore, sealing: bool) -> anyhow::Result<()> {
-    let keys = store.keys().await?;
+pub(crate) async fn warn_of_open_keys(store: &dyn SigningKeyStore, sealing: bool) -> anyhow::Result<()> {
+    let keys = store.unretired_keys().await?;
     let open = keys.iter().filter(|key| !key.sealed).count();
     match (open, sealing) {
         (0, _) => {}
@@ -71,9 +77,9 @@ pub(crate) async fn warn_of_open_keys(store: &dyn KeyStore, sealing: bool) -> an
 /// # Errors
 /// When storage fails.
 pub(crate) async fn warn_of_open_audiences(store: &dyn ResourceStore) -> anyhow::Result<()> {
-    let every = ListQuery { count: MAX_COUNT, ..ListQuery::all("TokenIntrospector".parse()?) };
+    let every = ListQuery { count: MAX_PAGE_SIZE, ..ListQuery::all_of_type("TokenIntrospector".parse()?) };
     for stored in store.list(&every).await?.entries {
-        for warning in registration::warnings("TokenIntrospector", &stored.resource, "") {
+        for warning in security_resource_rules::find_write_warnings("TokenIntrospector", &stored.resource, "") {
             tracing::warn!(introspector = %stored.key, "{} {}", warning.expression, warning.diagnostics);
         }
     }
@@ -85,20 +91,20 @@ mod tests {
     use std::fs::File;
     use std::sync::Arc;
 
-    use auth_storage::Db;
+    use auth_storage::AuthDatabase;
     use fhir_resource::StoredResource;
-    use fhir_store::{Write, WriteOperation};
-    use oauth_core::secret::{Pepper, SecretHash};
+    use fhir_store::{ResourceWrite, WriteOperation};
+    use oauth_core::secret_hash::{Pepper, SecretHash};
 
     use super::*;
     use crate::clock::SystemRandom;
 
-    fn env() -> Env<'static> {
-        Env { now_us: 1_700_000_000_000_000, random: &SystemRandom }
+    fn env() -> TimeAndRandomness<'static> {
+        TimeAndRandomness { now_us: 1_700_000_000_000_000, random: &SystemRandom }
     }
 
-    async fn all(db: &Db, kind: &str) -> Vec<StoredResource> {
-        db.list(&ListQuery::all(kind.parse().unwrap())).await.unwrap().entries
+    async fn all(db: &AuthDatabase, kind: &str) -> Vec<StoredResource> {
+        db.list(&ListQuery::all_of_type(kind.parse().unwrap())).await.unwrap().entries
     }
 
     fn accepts(user: &StoredResource, password: &str) -> bool {
@@ -109,7 +115,7 @@ mod tests {
     #[tokio::test]
     async fn the_administrator_is_created_once_with_a_policy_and_never_changed() {
         let dir = tempfile::tempdir().unwrap();
-        let db = Db::open(None, dir.path(), 1).await.unwrap();
+        let db = AuthDatabase::open(None, dir.path(), 1).await.unwrap();
         for password in ["correct horse", "another one"] {
             establish_admin(&env(), &db, "admin", &SecretString::from(password)).await.unwrap();
             let [user] = all(&db, "User").await.try_into().unwrap();
@@ -125,7 +131,7 @@ mod tests {
     #[tokio::test]
     async fn a_password_that_cannot_be_stored_creates_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let db = Db::open(None, dir.path(), 1).await.unwrap();
+        let db = AuthDatabase::open(None, dir.path(), 1).await.unwrap();
         let long = SecretString::from("x".repeat(1025));
         let refusal = establish_admin(&env(), &db, "admin", &long).await.unwrap_err();
         assert!(refusal.to_string().contains("--admin-password"), "{refusal}");
@@ -139,15 +145,18 @@ mod tests {
         let file = Arc::new(File::create(&log).unwrap());
         let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(file).finish();
         let _logging = tracing::subscriber::set_default(subscriber);
-        let db = Db::open(None, dir.path(), 1).await.unwrap();
+        let db = AuthDatabase::open(None, dir.path(), 1).await.unwrap();
         for (id, audience) in [("open", json!(null)), ("closed", json!(["https://fhir.example"]))] {
             let mut jwt = json!({"iss": format!("https://{id}.example"), "secret": "s".repeat(43)});
             if !audience.is_null() {
                 jwt["audience"] = audience;
             }
             let body = json!({"resourceType": "TokenIntrospector", "type": "jwt", "jwt": jwt});
-            let write = Write::to(format!("TokenIntrospector/{id}").parse().unwrap(), WriteOperation::Put(body));
-            db.transact(vec![write], env().now_us).await.unwrap().unwrap();
+            let write = ResourceWrite::unconditional(
+                format!("TokenIntrospector/{id}").parse().unwrap(),
+                WriteOperation::Put(body),
+            );
+            db.transact_writes(vec![write], env().now_us).await.unwrap().unwrap();
         }
         warn_of_open_audiences(&db).await.unwrap();
         let logged = std::fs::read_to_string(&log).unwrap();

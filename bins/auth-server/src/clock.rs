@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use oauth_core::env::{Env, Random};
+use oauth_core::time_and_randomness::{RandomSource, TimeAndRandomness};
 
 /// The system's clock.
 #[derive(Debug, Clone, Copy)]
@@ -26,8 +26,8 @@ impl SystemClock {
     }
 }
 
-impl Random for SystemRandom {
-    fn fill(&self, bytes: &mut [u8]) {
+impl RandomSource for SystemRandom {
+    fn fill_bytes(&self, bytes: &mut [u8]) {
         if aws_lc_rs::rand::fill(bytes).is_err() {
             // Going on would hand out secrets that can be guessed.
             tracing::error!("the system gives no random bytes");
@@ -37,6 +37,6 @@ impl Random for SystemRandom {
 }
 
 /// Time and chance of this moment, for work that is no request.
-pub(crate) fn env() -> Env<'static> {
-    Env { now_us: SystemClock::now_us(), random: &SystemRandom }
+pub(crate) fn env() -> TimeAndRandomness<'static> {
+    TimeAndRandomness { now_us: SystemClock::now_us(), random: &SystemRandom }
 }

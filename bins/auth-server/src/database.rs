@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use auth_storage::Db;
-use server_kit::config::describe_database;
+use auth_storage::AuthDatabase;
+use server_kit::config::describe_database_for_log;
 use server_kit::instance_lock::{InstanceLock, InstanceLockError};
 
 use crate::config::DatabaseConfig;
@@ -13,19 +13,21 @@ use crate::config::DatabaseConfig;
 ///
 /// # Errors
 /// When it cannot be reached, or is not ours.
-pub(crate) async fn open(config: &DatabaseConfig, search_time: Duration) -> anyhow::Result<Db> {
-    tracing::info!("database: {}", describe_database(config.url(), &config.data_dir));
+pub(crate) async fn open(config: &DatabaseConfig, search_time: Duration) -> anyhow::Result<AuthDatabase> {
+    tracing::info!("database: {}", describe_database_for_log(config.url(), &config.data_dir));
     let limits = (config.connections(), search_time);
-    Db::open_limited(config.url(), &config.data_dir, limits).await.context("cannot open the database")
+    AuthDatabase::open_with_search_limit(config.url(), &config.data_dir, limits)
+        .await
+        .context("cannot open the database")
 }
 
 /// Opens a database that a server made, for a command that has nothing to do in an empty one.
 ///
 /// # Errors
 /// When there is none, it cannot be reached, or is not ours. Nothing is created.
-pub(crate) async fn open_existing(config: &DatabaseConfig) -> anyhow::Result<Db> {
-    tracing::info!("database: {}", describe_database(config.url(), &config.data_dir));
-    let opened = Db::open_existing(config.url(), &config.data_dir, config.connections()).await;
+pub(crate) async fn open_existing(config: &DatabaseConfig) -> anyhow::Result<AuthDatabase> {
+    tracing::info!("database: {}", describe_database_for_log(config.url(), &config.data_dir));
+    let opened = AuthDatabase::open_existing(config.url(), &config.data_dir, config.connections()).await;
     opened.context("cannot open the database")
 }
 

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use auth_http::Components;
-use auth_storage::Db;
-use migrations::init::{self, FILE_MAX_BYTES, InitBundle, VariableSubstitution};
-use server_kit::config::ConfigExit;
+use auth_http::RouterComponents;
+use auth_storage::AuthDatabase;
+use migrations::init_bundle::{self, INIT_BUNDLE_MAX_BYTES, InitBundle, VariableSubstitution};
+use server_kit::config::ConfigEarlyExit;
 
 use crate::config::{Command, Config};
 
@@ -22,13 +22,13 @@ use crate::config::{Command, Config};
 pub(crate) fn load(
     config: &Config,
     variable: impl Fn(&str) -> Option<OsString>,
-) -> Result<Option<InitBundle>, ConfigExit> {
+) -> Result<Option<InitBundle>, ConfigEarlyExit> {
     let Some(path) = config.platform.init_bundle().filter(|_| matches!(config.task(), Command::Serve)) else {
         return Ok(None);
     };
     let fault = |what: String| {
         let line = format!("--init-bundle is file://{}: {what}", path.display());
-        ConfigExit::Invalid(line.replace('\n', " "))
+        ConfigEarlyExit::Invalid(line.replace('\n', " "))
     };
     let content = content(path).map_err(fault)?;
     let text = |name: &str| variable(name).and_then(|value| value.into_string().ok());
@@ -37,16 +37,16 @@ pub(crate) fn load(
     } else {
         VariableSubstitution::Leave
     };
-    init::read(&content, &variables).map(Some).map_err(|error| fault(error.to_string()))
+    init_bundle::parse_init_bundle(&content, &variables).map(Some).map_err(|error| fault(error.to_string()))
 }
 
 fn content(path: &Path) -> Result<Vec<u8>, String> {
     let mut content = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(FILE_MAX_BYTES + 1).read_to_end(&mut content));
+    let read = File::open(path).and_then(|file| file.take(INIT_BUNDLE_MAX_BYTES + 1).read_to_end(&mut content));
     match read {
         Err(error) => Err(format!("it cannot be read: {error}")),
-        Ok(size_bytes) if size_bytes as u64 > FILE_MAX_BYTES => {
-            Err(format!("it is larger than {FILE_MAX_BYTES} bytes"))
+        Ok(size_bytes) if size_bytes as u64 > INIT_BUNDLE_MAX_BYTES => {
+            Err(format!("it is larger than {INIT_BUNDLE_MAX_BYTES} bytes"))
         }
         Ok(_) => Ok(content),
     }
@@ -56,7 +56,7 @@ fn content(path: &Path) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// What a transaction failed at, or that the database does. Entries of a batch that fail are warnings.
-pub(crate) async fn execute(db: &Db, parts: Components, init: InitBundle) -> anyhow::Result<()> {
+pub(crate) async fn execute(db: &AuthDatabase, parts: RouterComponents, init: InitBundle) -> anyhow::Result<()> {
     if !init.left.is_empty() {
         tracing::warn!(
             variables = init.left.join(" "),
@@ -65,13 +65,13 @@ pub(crate) async fn execute(db: &Db, parts: Components, init: InitBundle) -> any
     }
     let began = Instant::now();
     let progress = parts.progress.clone();
-    progress.say("waiting for the turn of this node to execute its init bundle");
+    progress.report("waiting for the turn of this node to execute its init bundle");
     let execution = async {
-        progress.say(format!("executing the init bundle of {} entries", init.entries));
-        auth_http::execute_bundle(parts, init.bundle).await
+        progress.report(format!("executing the init bundle of {} entries", init.entries));
+        auth_http::execute_init_bundle(parts, init.bundle).await
     };
     // What a bundle may ask for is much, and its future would take the room of every start.
-    let executed = Box::pin(db.with_start_lock(execution)).await?;
+    let executed = Box::pin(db.with_startup_lock(execution)).await?;
     let report = executed.context("the init bundle was not executed")?;
     for (index, told) in &report.failed {
         tracing::warn!("an entry of the init bundle failed: Bundle.entry[{index}]: {told}");
@@ -91,8 +91,8 @@ mod tests {
         let arguments = arguments.map(OsString::from);
         let config = config::read(arguments, |_| None).unwrap();
         load(&config, |name| (name == "WORD").then(|| "said".into())).map_err(|end| match end {
-            ConfigExit::Invalid(line) => line,
-            ConfigExit::Help(_) => panic!("help"),
+            ConfigEarlyExit::Invalid(line) => line,
+            ConfigEarlyExit::Help(_) => panic!("help"),
         })
     }
 

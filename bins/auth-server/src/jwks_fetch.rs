@@ -8,10 +8,10 @@ use http::header::{ACCEPT, CACHE_CONTROL, EXPIRES};
 use http::{HeaderMap, HeaderValue};
 use http_cache_semantics::{CacheOptions, CachePolicy};
 use oauth_core::limits::JWKS_MAX_BYTES;
-use oauth_core::ports::{FetchedJwks, JwksFetch, JwksFetchError};
+use oauth_core::ports::{FetchedJwks, JwksFetchError, JwksFetcher};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
-use server_kit::public_address::{NotPublicError, is_public_host};
+use server_kit::outbound_address_filter::{NoPublicAddressError, may_be_public_host};
 use url::Url;
 
 use crate::clock::SystemClock;
@@ -77,7 +77,7 @@ impl HttpJwksFetch {
 }
 
 #[async_trait]
-impl JwksFetch for HttpJwksFetch {
+impl JwksFetcher for HttpJwksFetch {
     async fn fetch(&self, uri: &str) -> Result<FetchedJwks, JwksFetchError> {
         let url = permitted(uri, self.reach)?;
         let client =
@@ -100,7 +100,7 @@ fn permitted(uri: &str, reach: Reach) -> Result<Url, JwksFetchError> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err(refused("it holds credentials"));
     }
-    let inside = !is_public_host(&url.host().ok_or_else(|| refused("it names no host"))?);
+    let inside = !may_be_public_host(&url.host().ok_or_else(|| refused("it names no host"))?);
     match (url.scheme(), reach) {
         ("https", Reach::Public) if inside => Err(refused("the host has no public address")),
         ("https", _) | ("http", Reach::Anywhere) => Ok(url),
@@ -124,7 +124,7 @@ async fn body(response: &mut Response) -> Result<Vec<u8>, JwksFetchError> {
 }
 
 fn cause(error: &reqwest::Error) -> JwksFetchError {
-    match outbound::inner::<NotPublicError>(error) {
+    match outbound::inner::<NoPublicAddressError>(error) {
         Some(not_public) => JwksFetchError::Refused(not_public.to_string()),
         None => JwksFetchError::Unreachable(outbound::reason(error)),
     }

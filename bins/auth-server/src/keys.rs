@@ -2,13 +2,13 @@
 //! within seconds.
 
 use anyhow::{Context as _, bail};
-use auth_storage::Db;
+use auth_storage::AuthDatabase;
 use jiff::Timestamp;
-use oauth_core::env::Env;
 use oauth_core::jose::SigningAlg;
-use oauth_core::keys::{self, KeyError, KeyRecord};
-use oauth_core::ports::KeyStore;
-use oauth_core::seal::KeyEncryption;
+use oauth_core::ports::SigningKeyStore;
+use oauth_core::signing_key_encryption::SigningKeyEncryption;
+use oauth_core::signing_keys::{self, SigningKeyError, StoredSigningKey};
+use oauth_core::time_and_randomness::TimeAndRandomness;
 
 use crate::config::{Config, KeysCommand, ResealArgs, RotateArgs};
 use crate::{clock, database};
@@ -23,7 +23,7 @@ const CHANGED: &str = "the keys have changed in the meantime and nothing was sto
 /// signs or with keys that it cannot read at its next start.
 pub(crate) async fn run(config: &Config, command: &KeysCommand) -> anyhow::Result<()> {
     let db = database::open_existing(&config.database).await?;
-    let sealer = config.trust.key_encryption_secret().cloned().map(KeyEncryption::new);
+    let sealer = config.trust.key_encryption_secret().cloned().map(SigningKeyEncryption::new);
     let done = execute(&clock::env(), &db, sealer.as_ref(), command).await;
     db.close().await;
     for line in done? {
@@ -33,9 +33,9 @@ pub(crate) async fn run(config: &Config, command: &KeysCommand) -> anyhow::Resul
 }
 
 async fn execute(
-    env: &Env<'_>,
-    db: &Db,
-    sealer: Option<&KeyEncryption>,
+    env: &TimeAndRandomness<'_>,
+    db: &AuthDatabase,
+    sealer: Option<&SigningKeyEncryption>,
     command: &KeysCommand,
 ) -> anyhow::Result<Vec<String>> {
     match command {
@@ -46,8 +46,8 @@ async fn execute(
     }
 }
 
-async fn list(env: &Env<'_>, store: &dyn KeyStore) -> anyhow::Result<Vec<String>> {
-    let keys = store.keys().await?;
+async fn list(env: &TimeAndRandomness<'_>, store: &dyn SigningKeyStore) -> anyhow::Result<Vec<String>> {
+    let keys = store.unretired_keys().await?;
     let head = line("KID", "ALG", "CREATED", "STATE", "STORED");
     let rows = keys.iter().map(|key| {
         let stored = if key.sealed { "encrypted" } else { "open" };
@@ -57,43 +57,43 @@ async fn list(env: &Env<'_>, store: &dyn KeyStore) -> anyhow::Result<Vec<String>
 }
 
 async fn rotate(
-    env: &Env<'_>,
-    store: &dyn KeyStore,
-    sealer: Option<&KeyEncryption>,
+    env: &TimeAndRandomness<'_>,
+    store: &dyn SigningKeyStore,
+    sealer: Option<&SigningKeyEncryption>,
     how: &RotateArgs,
 ) -> anyhow::Result<Vec<String>> {
-    let held = store.keys().await?;
+    let held = store.unretired_keys().await?;
     if held.is_empty() {
         bail!("there are no keys yet: the server makes them at its first start");
     }
-    keys::check_secret(&held, sealer).map_err(explain)?;
+    signing_keys::check_encryption_secret(&held, sealer).map_err(explain)?;
     let asked_s = env.now_s().saturating_add_unsigned(how.activate_after);
     let (mut lines, mut added) = (Vec::new(), Vec::new());
     for alg in SigningAlg::ALL.into_iter().filter(|alg| how.alg.is_none_or(|only| only == *alg)) {
-        let signs_from_s = keys::signs_from(&held, alg, asked_s);
-        let key = KeyRecord::generate(env, alg, sealer, signs_from_s)?;
+        let signs_from_s = signing_keys::next_free_signing_start(&held, alg, asked_s);
+        let key = StoredSigningKey::generate(env, alg, sealer, signs_from_s)?;
         lines.push(format!("{} {} signs from {}", alg.name(), key.kid, time(signs_from_s)));
         added.push(key);
     }
-    if !store.save_keys(&held, added).await? {
+    if !store.save_keys_if_unchanged(&held, added).await? {
         bail!(CHANGED);
     }
     Ok(lines)
 }
 
 async fn reseal(
-    env: &Env<'_>,
-    store: &dyn KeyStore,
-    sealer: Option<&KeyEncryption>,
+    env: &TimeAndRandomness<'_>,
+    store: &dyn SigningKeyStore,
+    sealer: Option<&SigningKeyEncryption>,
     how: &ResealArgs,
 ) -> anyhow::Result<Vec<String>> {
-    let held = store.keys().await?;
+    let held = store.unretired_keys().await?;
     if held.is_empty() {
         bail!("there are no keys yet: the server makes them at its first start");
     }
-    let new = KeyEncryption::new(how.secret().clone());
-    let resealed = keys::reseal(env, &held, sealer, &new).map_err(explain)?;
-    if !store.save_keys(&held, resealed).await? {
+    let new = SigningKeyEncryption::new(how.secret().clone());
+    let resealed = signing_keys::reencrypt_private_keys(env, &held, sealer, &new).map_err(explain)?;
+    if !store.save_keys_if_unchanged(&held, resealed).await? {
         bail!(CHANGED);
     }
     let done = held.iter().map(|key| format!("{} {} is encrypted under the new secret", key.alg.name(), key.kid));
@@ -103,35 +103,35 @@ async fn reseal(
 }
 
 /// Returns the error with the flag that mends it.
-pub(crate) fn explain(error: KeyError) -> anyhow::Error {
+pub(crate) fn explain(error: SigningKeyError) -> anyhow::Error {
     let advice = match &error {
-        KeyError::WrongSecret { .. } => {
+        SigningKeyError::WrongSecret { .. } => {
             "--key-encryption-secret (BOX_KEY_ENCRYPTION_SECRET) is not the secret of the keys in this database"
         }
-        KeyError::SecretMissing => {
+        SigningKeyError::SecretMissing => {
             "--key-encryption-secret (BOX_KEY_ENCRYPTION_SECRET) is not set and the keys in this database need it"
         }
-        KeyError::NotEncrypted => "encrypt the stored keys first, with `keys reseal`",
+        SigningKeyError::NotEncrypted => "encrypt the stored keys first, with `keys reseal`",
         _ => "cannot use the signing keys",
     };
     anyhow::Error::new(error).context(advice)
 }
 
-async fn retire(env: &Env<'_>, store: &dyn KeyStore, kid: &str) -> anyhow::Result<Vec<String>> {
-    let keys = store.keys().await?;
+async fn retire(env: &TimeAndRandomness<'_>, store: &dyn SigningKeyStore, kid: &str) -> anyhow::Result<Vec<String>> {
+    let keys = store.unretired_keys().await?;
     let key = keys.iter().find(|key| key.kid == kid);
     let key = key.with_context(|| format!("there is no key '{kid}': see `keys list`"))?;
     let others = keys.iter().filter(|other| other.kid != kid && other.alg == key.alg);
     if !others.into_iter().any(|other| other.signs_from_s <= env.now_s()) {
         bail!("no other key signs {} yet: `keys rotate` first, and wait until the new key signs", key.alg.name());
     }
-    store.retire(kid, env.now_s()).await?;
+    store.retire_key(kid, env.now_s()).await?;
     Ok(vec![format!("{} {kid} is retired", key.alg.name())])
 }
 
 /// Returns the key of its algorithm that began to sign last signs; those before it only verify.
-fn state(env: &Env<'_>, keys: &[KeyRecord], key: &KeyRecord) -> String {
-    let signer = keys::signing_at(keys, key.alg, env.now_s());
+fn state(env: &TimeAndRandomness<'_>, keys: &[StoredSigningKey], key: &StoredSigningKey) -> String {
+    let signer = signing_keys::current_signing_key(keys, key.alg, env.now_s());
     if signer.is_some_and(|signer| signer.kid == key.kid) {
         return "signs".to_owned();
     }
@@ -154,8 +154,8 @@ mod tests {
     use std::fs::File;
     use std::sync::Arc;
 
-    use oauth_core::env::Random;
-    use oauth_core::keys::KeyRing;
+    use oauth_core::signing_keys::SigningKeyRing;
+    use oauth_core::time_and_randomness::RandomSource;
     use tempfile::TempDir;
 
     use super::*;
@@ -163,26 +163,26 @@ mod tests {
 
     const NOW_S: i64 = 1_700_000_000;
 
-    async fn started() -> (TempDir, Db) {
+    async fn started() -> (TempDir, AuthDatabase) {
         let dir = tempfile::tempdir().unwrap();
-        let db = Db::open(None, dir.path(), 1).await.unwrap();
+        let db = AuthDatabase::open(None, dir.path(), 1).await.unwrap();
         (dir, db)
     }
 
-    fn at(now_s: i64) -> Env<'static> {
-        let random: &'static dyn Random = &SystemRandom;
-        Env { now_us: now_s * 1_000_000, random }
+    fn at(now_s: i64) -> TimeAndRandomness<'static> {
+        let random: &'static dyn RandomSource = &SystemRandom;
+        TimeAndRandomness { now_us: now_s * 1_000_000, random }
     }
 
-    async fn ring(db: &Db) -> KeyRing {
-        KeyRing::open(&at(NOW_S), Arc::new(db.clone()), None).await.unwrap()
+    async fn ring(db: &AuthDatabase) -> SigningKeyRing {
+        SigningKeyRing::load_or_generate(&at(NOW_S), Arc::new(db.clone()), None).await.unwrap()
     }
 
-    fn signer(ring: &KeyRing, now_s: i64) -> String {
-        ring.snapshot().signer(SigningAlg::ES256, now_s).unwrap().kid().to_owned()
+    fn signer(ring: &SigningKeyRing, now_s: i64) -> String {
+        ring.snapshot().signing_key(SigningAlg::ES256, now_s).unwrap().kid().to_owned()
     }
 
-    async fn rotate_es256(db: &Db, activate_after: u64) -> anyhow::Result<Vec<String>> {
+    async fn rotate_es256(db: &AuthDatabase, activate_after: u64) -> anyhow::Result<Vec<String>> {
         rotate(&at(NOW_S), db, None, &RotateArgs { activate_after, alg: Some(SigningAlg::ES256) }).await
     }
 
@@ -192,11 +192,11 @@ mod tests {
         let ring = ring(&db).await;
         let old = signer(&ring, NOW_S);
         rotate_es256(&db, 600).await.unwrap();
-        ring.refresh().await.unwrap();
+        ring.reload_keys().await.unwrap();
         assert_eq!(signer(&ring, NOW_S + 599), old);
         let new = signer(&ring, NOW_S + 600);
         assert_ne!(new, old);
-        let published = String::from_utf8(ring.snapshot().jwks().body.to_vec()).unwrap();
+        let published = String::from_utf8(ring.snapshot().published_jwks().body.to_vec()).unwrap();
         assert!(published.contains(&new) && published.contains(&old), "{published}");
         let listed = list(&at(NOW_S), &db).await.unwrap();
         let line = listed.iter().find(|line| line.starts_with(&new)).unwrap();
@@ -213,9 +213,9 @@ mod tests {
         rotate_es256(&db, 600).await.unwrap();
         let refusal = retire(&at(NOW_S), &db, &old).await.unwrap_err();
         assert!(refusal.to_string().contains("no other key signs ES256 yet"), "{refusal}");
-        assert_eq!(db.keys().await.unwrap().len(), 5);
+        assert_eq!(db.unretired_keys().await.unwrap().len(), 5);
         retire(&at(NOW_S + 600), &db, &old).await.unwrap();
-        assert!(db.keys().await.unwrap().iter().all(|key| key.kid != old));
+        assert!(db.unretired_keys().await.unwrap().iter().all(|key| key.kid != old));
     }
 
     #[tokio::test]
@@ -234,21 +234,21 @@ mod tests {
         let (_dir, db) = started().await;
         assert!(rotate_es256(&db, 0).await.is_err());
         assert!(retire(&at(NOW_S), &db, "nope").await.is_err());
-        assert!(db.keys().await.unwrap().is_empty());
+        assert!(db.unretired_keys().await.unwrap().is_empty());
     }
 
-    fn sealer(secret: &str) -> KeyEncryption {
-        KeyEncryption::new(secret.to_owned().into())
+    fn sealer(secret: &str) -> SigningKeyEncryption {
+        SigningKeyEncryption::new(secret.to_owned().into())
     }
 
-    async fn sealed(secret: &str) -> (TempDir, Db) {
+    async fn sealed(secret: &str) -> (TempDir, AuthDatabase) {
         let (dir, db) = started().await;
-        KeyRing::open(&at(NOW_S), Arc::new(db.clone()), Some(sealer(secret))).await.unwrap();
+        SigningKeyRing::load_or_generate(&at(NOW_S), Arc::new(db.clone()), Some(sealer(secret))).await.unwrap();
         (dir, db)
     }
 
-    async fn opens(db: &Db, secret: &str) -> bool {
-        KeyRing::open(&at(NOW_S), Arc::new(db.clone()), Some(sealer(secret))).await.is_ok()
+    async fn opens(db: &AuthDatabase, secret: &str) -> bool {
+        SigningKeyRing::load_or_generate(&at(NOW_S), Arc::new(db.clone()), Some(sealer(secret))).await.is_ok()
     }
 
     const ALL_AT_ONCE: RotateArgs = RotateArgs { activate_after: 0, alg: None };
@@ -256,15 +256,15 @@ mod tests {
     #[tokio::test]
     async fn rotation_without_the_secret_or_with_a_wrong_one_is_refused_and_stores_nothing() {
         let (_dir, db) = sealed("the secret of the keys").await;
-        let before = db.keys().await.unwrap();
+        let before = db.unretired_keys().await.unwrap();
         let missing = rotate(&at(NOW_S), &db, None, &ALL_AT_ONCE).await.unwrap_err();
         assert!(missing.to_string().contains("is not set and the keys in this database need it"), "{missing}");
         let wrong = sealer("another secret of keys");
         let wrong = rotate(&at(NOW_S), &db, Some(&wrong), &ALL_AT_ONCE).await.unwrap_err();
         assert!(wrong.to_string().contains("is not the secret of the keys in this database"), "{wrong}");
-        assert_eq!(db.keys().await.unwrap(), before);
+        assert_eq!(db.unretired_keys().await.unwrap(), before);
         rotate(&at(NOW_S), &db, Some(&sealer("the secret of the keys")), &ALL_AT_ONCE).await.unwrap();
-        let after = db.keys().await.unwrap();
+        let after = db.unretired_keys().await.unwrap();
         assert_eq!(after.len(), 8);
         assert!(after.iter().all(|key| key.sealed));
         assert!(opens(&db, "the secret of the keys").await);
@@ -276,14 +276,15 @@ mod tests {
         ring(&db).await;
         let refused = rotate(&at(NOW_S), &db, Some(&sealer("a secret of keys")), &ALL_AT_ONCE).await.unwrap_err();
         assert!(format!("{refused:#}").contains("`keys reseal`"), "{refused:#}");
-        assert_eq!(db.keys().await.unwrap().len(), 4);
+        assert_eq!(db.unretired_keys().await.unwrap().len(), 4);
     }
 
     #[tokio::test]
     async fn resealing_changes_the_secret_of_every_key_and_the_keys_stay_the_same() {
         let (_dir, db) = sealed("the old secret of keys").await;
-        let published = |keys: Vec<KeyRecord>| -> Vec<_> { keys.into_iter().map(|key| key.public_jwk).collect() };
-        let before = published(db.keys().await.unwrap());
+        let published =
+            |keys: Vec<StoredSigningKey>| -> Vec<_> { keys.into_iter().map(|key| key.public_jwk).collect() };
+        let before = published(db.unretired_keys().await.unwrap());
         let how = ResealArgs::to("the new secret of keys");
         let wrong = reseal(&at(NOW_S), &db, Some(&sealer("no secret of the keys")), &how).await.unwrap_err();
         assert!(wrong.to_string().contains("is not the secret of the keys in this database"), "{wrong}");
@@ -293,7 +294,7 @@ mod tests {
         assert_eq!(said.len(), 5, "{said:?}");
         assert!(!opens(&db, "the old secret of keys").await);
         assert!(opens(&db, "the new secret of keys").await);
-        assert_eq!(published(db.keys().await.unwrap()), before);
+        assert_eq!(published(db.unretired_keys().await.unwrap()), before);
     }
 
     #[tokio::test]
@@ -301,9 +302,9 @@ mod tests {
         let (_dir, db) = started().await;
         let ring = ring(&db).await;
         let signer = signer(&ring, NOW_S);
-        let clear = db.keys().await.unwrap();
+        let clear = db.unretired_keys().await.unwrap();
         reseal(&at(NOW_S), &db, None, &ResealArgs::to("the new secret of keys")).await.unwrap();
-        let stored = db.keys().await.unwrap();
+        let stored = db.unretired_keys().await.unwrap();
         assert!(stored.iter().all(|key| key.sealed));
         for key in &stored {
             let was = clear.iter().find(|was| was.kid == key.kid).unwrap();
@@ -311,8 +312,8 @@ mod tests {
         }
         assert!(opens(&db, "the new secret of keys").await);
         // A node that was started before goes on.
-        ring.refresh().await.unwrap();
-        assert_eq!(ring.snapshot().signer(SigningAlg::ES256, NOW_S).unwrap().kid(), signer);
+        ring.reload_keys().await.unwrap();
+        assert_eq!(ring.snapshot().signing_key(SigningAlg::ES256, NOW_S).unwrap().kid(), signer);
     }
 
     #[tokio::test]

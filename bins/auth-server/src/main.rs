@@ -5,7 +5,7 @@
 //! those are in `oauth-core`, their wire form in `auth-http`, their SQL in `auth-storage`.
 //!
 //! ```text
-//! auth-server --root-client-id root --root-client-secret change-me
+//! auth-authorization_server --root-client-id root --root-client-secret change-me
 //! ```
 
 mod config;
@@ -26,8 +26,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use migrations::init::InitBundle;
-use server_kit::error_chain::describe_error;
+use migrations::init_bundle::InitBundle;
+use server_kit::error_chain::format_error_chain;
 use server_kit::logging;
 
 use crate::config::{Command, Config};
@@ -42,17 +42,17 @@ const PROGRAM: &str = "auth-server";
 fn main() -> ExitCode {
     let config = match config::read(std::env::args_os(), variable) {
         Ok(config) => config,
-        Err(end) => return end.exit_code(PROGRAM),
+        Err(end) => return end.print_and_exit_code(PROGRAM),
     };
     let bundle = match init_bundle::load(&config, variable) {
         Ok(bundle) => bundle,
-        Err(end) => return end.exit_code(PROGRAM),
+        Err(end) => return end.print_and_exit_code(PROGRAM),
     };
-    logging::start(config.observing.log_format, config.observing.filter());
+    logging::start_logging(config.observing.log_format, config.observing.filter());
     match run(&config, bundle) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tracing::error!("stopping: {}", describe_error(error.as_ref()));
+            tracing::error!("stopping: {}", format_error_chain(error.as_ref()));
             ExitCode::FAILURE
         }
     }

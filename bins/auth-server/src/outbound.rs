@@ -5,7 +5,7 @@ use std::error::Error;
 use std::io;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use server_kit::public_address::resolve_public;
+use server_kit::outbound_address_filter::resolve_public_addresses;
 
 /// A resolver that returns public addresses only.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +13,7 @@ pub(crate) struct PublicResolver;
 
 impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move { Ok(Box::new(resolve_public(name.as_str()).await?.into_iter()) as Addrs) })
+        Box::pin(async move { Ok(Box::new(resolve_public_addresses(name.as_str()).await?.into_iter()) as Addrs) })
     }
 }
 

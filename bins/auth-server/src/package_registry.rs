@@ -33,7 +33,7 @@ pub(crate) fn open(address: &Url) -> anyhow::Result<Arc<dyn PackageRegistry>> {
 /// Reads a tarball on a thread where it holds nobody up.
 async fn read(package: &PackageId, tarball: FileTarball) -> Result<FetchedPackage, RegistryError> {
     let package = package.clone();
-    let read = tokio::task::spawn_blocking(move || FetchedPackage::read(&package, Arc::new(tarball)));
+    let read = tokio::task::spawn_blocking(move || FetchedPackage::from_tarball(&package, Arc::new(tarball)));
     let read = read.await.map_err(|error| RegistryError::Unreachable {
         reason: "reading the tarball broke off".to_owned(),
         source: Some(Box::new(error)),

@@ -6,24 +6,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use auth_http::{Clock, Components, FhirSettings, HttpSettings};
-use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
+use auth_http::{Clock, FhirSettings, HttpSettings, RouterComponents};
+use auth_storage::{AuditLogWriter, AuthDatabase, JobQueue, JobSettings, JtiClaimTask};
 use axum::Router;
 use migrations::ProgressReporter;
-use migrations::init::InitBundle;
+use migrations::init_bundle::InitBundle;
 use migrations::package::{InstalledConformance, PackageInstaller};
-use oauth_core::issuer::Issuer;
-use oauth_core::ports::TokenStore;
-use oauth_core::root::RootClient;
-use oauth_core::seal::KeyEncryption;
-use oauth_core::server::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
-use oauth_core::settings::Settings;
+use oauth_core::authorization_server::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
+use oauth_core::bootstrap_admin::BootstrapAdministrator;
+use oauth_core::ports::AccessTokenStore;
+use oauth_core::settings::AuthorizationSettings;
+use oauth_core::signing_key_encryption::SigningKeyEncryption;
+use oauth_core::token_issuer::TokenIssuer;
+use server_kit::http_listener::{
+    BoundListener, Listener, ListenerErrorBodies, ListenerLimits, MinimumBodyRate, WRITE_STALL_TIMEOUT,
+};
 use server_kit::instance_lock::InstanceLock;
-use server_kit::listen::{BodyRate, BoundListener, Listener, ListenerLimits, Refusals, WRITE_TIMEOUT};
 use server_kit::metrics::MetricsServer;
-use server_kit::shutdown::{BoundedShutdown, CancellationToken, cancel_on_signal, drain_timeout};
-use server_kit::tls::{TlsCertificate, TlsError};
-use task_set::{TaskEnded, TaskSet};
+use server_kit::shutdown::{BoundedShutdown, CancellationToken, cancel_on_termination_signal, request_drain_timeout};
+use server_kit::tls::{ReloadableTlsCertificate, TlsCertificateError};
+use task_set::{TaskSet, UnexpectedTaskEnd};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -41,10 +43,10 @@ const INDEX_INTERVAL: Duration = Duration::from_secs(5);
 const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
 
 /// The answers of the listener, in the format of this server's other errors.
-const REFUSALS: Refusals = Refusals {
+const REFUSALS: ListenerErrorBodies = ListenerErrorBodies {
     busy: r#"{"error":"temporarily_unavailable","error_description":"too many connections"}"#,
     late: r#"{"error":"invalid_request","error_description":"the request took too long to arrive"}"#,
-    request_id: || clock::env().identifier(),
+    request_id: || clock::env().random_identifier(),
 };
 
 /// Serves until SIGTERM or SIGINT.
@@ -53,7 +55,7 @@ const REFUSALS: Refusals = Refusals {
 /// When the server cannot become ready.
 pub(crate) async fn serve(config: &Config, bundle: Option<InitBundle>, hashing: &Handle) -> anyhow::Result<()> {
     let mut background = TaskSet::default();
-    let stopping = cancel_on_signal(&mut background).context("cannot wait for signals")?;
+    let stopping = cancel_on_termination_signal(&mut background).context("cannot wait for signals")?;
     let started = tokio::select! {
         started = start(config, bundle, hashing, &mut background) => started,
         () = stopping.cancelled() => return Ok(()),
@@ -79,27 +81,27 @@ async fn run(
         serve_metrics(metrics, stopping.clone())
     );
     let mut shutdown = BoundedShutdown::new(begun, limit);
-    shutdown.record_connections(cut);
-    shutdown.end("background tasks", background.shutdown()).await;
-    shutdown.end("token requests", own.admissions.stop()).await;
-    shutdown.end("jobs", own.jobs.stop()).await;
-    shutdown.end("audit events", own.audit.stop()).await;
-    shutdown.end("database", own.db.close()).await;
-    shutdown.report();
+    shutdown.record_cut_connections(cut);
+    shutdown.wait_for_part("background tasks", background.abort_and_join_all()).await;
+    shutdown.wait_for_part("token requests", own.admissions.drain_and_stop()).await;
+    shutdown.wait_for_part("jobs", own.jobs.stop_and_release_jobs()).await;
+    shutdown.wait_for_part("audit events", own.audit.drain_and_stop()).await;
+    shutdown.wait_for_part("database", own.db.close()).await;
+    shutdown.log_result();
     failed.map_or(Ok(()), |task| Err(task.into()))
 }
 
 /// Returns when the server stops, and stops it when a task ends that was to run on: a server that only seems to run is
 /// of no use. Jobs are told at once that it stops, so that a long one is given back while requests finish.
-async fn watch(background: &mut TaskSet, own: &Running, stopping: &CancellationToken) -> Option<TaskEnded> {
+async fn watch(background: &mut TaskSet, own: &Running, stopping: &CancellationToken) -> Option<UnexpectedTaskEnd> {
     let ended = tokio::select! {
-        ended = poll_fn(|context| background.poll_ended(context)) => ended,
-        ended = own.admissions.task_ended() => ended,
-        ended = own.jobs.task_ended() => ended,
-        ended = own.audit.task_ended() => ended,
-        ended = own.db.task_ended() => ended,
+        ended = poll_fn(|context| background.poll_unexpected_end(context)) => ended,
+        ended = own.admissions.wait_for_unexpected_end() => ended,
+        ended = own.jobs.wait_for_unexpected_end() => ended,
+        ended = own.audit.wait_for_unexpected_end() => ended,
+        ended = own.db.wait_for_unexpected_task_end() => ended,
         () = stopping.cancelled() => {
-            own.jobs.begin_stop();
+            own.jobs.request_stop();
             return None;
         }
     };
@@ -119,10 +121,10 @@ struct Server {
 
 /// What runs behind the routes, and ends after them.
 struct Running {
-    admissions: Arc<Admissions>,
-    audit: Arc<AuditLog>,
-    jobs: Arc<Jobs>,
-    db: Db,
+    admissions: Arc<JtiClaimTask>,
+    audit: Arc<AuditLogWriter>,
+    jobs: Arc<JobQueue>,
+    db: AuthDatabase,
 }
 
 async fn start(
@@ -136,10 +138,10 @@ async fn start(
     let metrics = metrics_server(config, background)?;
     let base_url = base_url(config, &bound);
     let db = database::open(&config.database, config.limits.search_time()).await?;
-    db.set_fhir_base(&format!("{base_url}/fhir")).await.context("cannot prepare the index of searches")?;
+    db.set_fhir_base_url(&format!("{base_url}/fhir")).await.context("cannot prepare the index of searches")?;
     let instance_lock = database::instance_lock(&config.database)?;
-    let admissions = Arc::new(Admissions::start(&db));
-    let audit = Arc::new(AuditLog::start(db.clone()));
+    let admissions = Arc::new(JtiClaimTask::start(&db));
+    let audit = Arc::new(AuditLogWriter::start(db.clone()));
     let stores = stores(&db, &admissions, &audit);
     let oauth = open_oauth(config, &base_url, hashing, stores).await?;
     bootstrap::warn_of_open_keys(&db, config.trust.key_encryption_secret().is_some()).await?;
@@ -148,29 +150,34 @@ async fn start(
     if let Some((id, password)) = config.trust.admin() {
         bootstrap::establish_admin(&clock::env(), &db, id, password).await?;
     }
-    background.spawn("refresh keys", refresh_keys(Arc::clone(&oauth.issuer)));
-    let jobs = Arc::new(Jobs::start(db.clone(), job_settings(config, &base_url)));
-    background.spawn("index resources", index(db.clone()));
-    background.spawn("sweep", sweep(db.clone(), config.observing.audit_retention()));
-    background.spawn("forget jobs", forget_jobs(Arc::clone(&jobs), config.jobs.retention()));
+    background.spawn_until_stopped("refresh keys", refresh_keys(Arc::clone(&oauth.issuer)));
+    let jobs = Arc::new(JobQueue::start(db.clone(), job_settings(config, &base_url)));
+    background.spawn_until_stopped("index resources", index(db.clone()));
+    background.spawn_until_stopped("sweep", sweep(db.clone(), config.observing.audit_retention()));
+    background.spawn_until_stopped("forget jobs", forget_jobs(Arc::clone(&jobs), config.jobs.retention()));
     let own = Own { oauth, packages, jobs: Arc::clone(&jobs) };
     let parts = parts(config, base_url, own, &db);
     let url = bound.url();
-    let main = bound.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
+    let main = bound.listen(limits(config))?.with_trusted_proxies(config.address.trusted_proxies.clone());
     if let Some(bundle) = bundle {
-        let starting = auth_http::starting(parts.clone());
+        let starting = auth_http::startup_router(parts.clone());
         let executed = Box::pin(init_bundle::execute(&db, parts.clone(), bundle));
-        main.answer_while(starting, executed).await?;
+        main.serve_until_work_done(starting, executed).await?;
     }
-    let router = auth_http::router(parts);
+    let router = auth_http::authorization_router(parts);
     tracing::info!("listening on {url}");
     let own = Running { admissions, audit, jobs, db };
     Ok(Server { main, router, metrics, own, _instance_lock: instance_lock })
 }
 
-fn tls(config: &Config, background: &mut TaskSet) -> Result<Option<Arc<TlsCertificate>>, TlsError> {
+fn tls(
+    config: &Config,
+    background: &mut TaskSet,
+) -> Result<Option<Arc<ReloadableTlsCertificate>>, TlsCertificateError> {
     let files = config.address.tls_files();
-    files.map(|(certificate, key)| TlsCertificate::serve(certificate, key, background)).transpose()
+    files
+        .map(|(certificate, key)| ReloadableTlsCertificate::load_with_sighup_reload(certificate, key, background))
+        .transpose()
 }
 
 fn base_url(config: &Config, bound: &BoundListener) -> String {
@@ -183,7 +190,7 @@ fn base_url(config: &Config, bound: &BoundListener) -> String {
     bound.url()
 }
 
-fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> AuthorizationStores {
+fn stores(db: &AuthDatabase, admissions: &Arc<JtiClaimTask>, audit: &Arc<AuditLogWriter>) -> AuthorizationStores {
     let db = Arc::new(db.clone());
     AuthorizationStores {
         clients: Arc::clone(&db) as _,
@@ -206,7 +213,7 @@ async fn open_oauth(
     stores: AuthorizationStores,
 ) -> anyhow::Result<AuthorizationServer> {
     let trust = &config.trust;
-    let mut settings = Settings::new(base_url, &config.platform.ext_base);
+    let mut settings = AuthorizationSettings::new(base_url, &config.platform.ext_base);
     settings.access_token_alg = trust.access_token_alg;
     settings.launch_lifetime_s = trust.launch_lifetime_s();
     settings.session_lifetime_s = trust.session_lifetime_s();
@@ -219,15 +226,15 @@ async fn open_oauth(
     let hashing = hashing.clone();
     let setup = AuthorizationServerConfig {
         settings,
-        sealer: trust.key_encryption_secret().cloned().map(KeyEncryption::new),
-        root: trust.root_client().map(|(id, secret)| RootClient::new(id, secret)),
+        sealer: trust.key_encryption_secret().cloned().map(SigningKeyEncryption::new),
+        root: trust.root_client().map(|(id, secret)| BootstrapAdministrator::new(id, secret)),
         jwks_fetch: Arc::new(HttpJwksFetch::new(reach, Patience::default())),
         hashing: Arc::new(move |work: Box<dyn FnOnce() + Send>| drop(hashing.spawn_blocking(work))),
     };
     AuthorizationServer::open(&clock::env(), setup, stores).await.map_err(keys::explain)
 }
 
-fn packages(config: &Config, db: &Db) -> anyhow::Result<Arc<PackageInstaller>> {
+fn packages(config: &Config, db: &AuthDatabase) -> anyhow::Result<Arc<PackageInstaller>> {
     let registry = package_registry::open(&config.platform.fhir_package_registry)?;
     Ok(Arc::new(PackageInstaller::new(registry, Arc::new(db.clone()), ProgressReporter::new())))
 }
@@ -236,18 +243,18 @@ fn packages(config: &Config, db: &Db) -> anyhow::Result<Arc<PackageInstaller>> {
 struct Own {
     oauth: AuthorizationServer,
     packages: Arc<PackageInstaller>,
-    jobs: Arc<Jobs>,
+    jobs: Arc<JobQueue>,
 }
 
-fn parts(config: &Config, base_url: String, Own { oauth, packages, jobs }: Own, db: &Db) -> Components {
-    Components {
+fn parts(config: &Config, base_url: String, Own { oauth, packages, jobs }: Own, db: &AuthDatabase) -> RouterComponents {
+    RouterComponents {
         jobs,
         payers: Arc::new(db.clone()),
         oauth,
         resources: Arc::new(db.clone()),
         search: Arc::new(db.clone()),
         migrations: Arc::new(db.clone()),
-        progress: packages.progress().clone(),
+        progress: packages.progress_reporter().clone(),
         packages,
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
@@ -289,18 +296,18 @@ fn limits(config: &Config) -> ListenerLimits {
     ListenerLimits {
         header_timeout: config.limits.header_timeout(),
         keep_alive_timeout: config.limits.keep_alive_timeout(),
-        drain_timeout: drain_timeout(config.limits.shutdown_timeout()),
+        drain_timeout: request_drain_timeout(config.limits.shutdown_timeout()),
         connections_max: config.limits.connections_max(),
         connections_per_address: config.limits.connections_per_address(),
-        body_rate: BodyRate::default(),
-        write_timeout: WRITE_TIMEOUT,
+        body_rate: MinimumBodyRate::default(),
+        write_timeout: WRITE_STALL_TIMEOUT,
         refusals: REFUSALS,
     }
 }
 
 fn metrics_server(config: &Config, background: &mut TaskSet) -> anyhow::Result<Option<MetricsServer>> {
     let address = config.observing.metrics_listen;
-    Ok(address.map(|address| MetricsServer::start(address, limits(config), background)).transpose()?)
+    Ok(address.map(|address| MetricsServer::record_and_listen(address, limits(config), background)).transpose()?)
 }
 
 async fn serve_metrics(metrics: Option<MetricsServer>, stopping: CancellationToken) {
@@ -318,23 +325,23 @@ fn job_settings(config: &Config, base_url: &str) -> JobSettings {
     }
 }
 
-async fn forget_jobs(jobs: Arc<Jobs>, kept: Duration) {
+async fn forget_jobs(jobs: Arc<JobQueue>, kept: Duration) {
     let kept_us = i64::try_from(kept.as_micros()).unwrap_or(i64::MAX);
     let mut tick = tokio::time::interval(SWEEP_INTERVAL);
     loop {
         tick.tick().await;
-        match jobs.forget_ended(clock::env().now_us.saturating_sub(kept_us)).await {
+        match jobs.delete_jobs_ended_before(clock::env().now_us.saturating_sub(kept_us)).await {
             Ok(jobs) => tracing::debug!(jobs, "old jobs were forgotten"),
             Err(error) => tracing::error!(%error, "old jobs cannot be forgotten"),
         }
     }
 }
 
-async fn refresh_keys(issuer: Arc<Issuer>) {
+async fn refresh_keys(issuer: Arc<TokenIssuer>) {
     let mut tick = tokio::time::interval(KEYS_REFRESH);
     loop {
         tick.tick().await;
-        if let Err(error) = issuer.keys.refresh().await {
+        if let Err(error) = issuer.keys.reload_keys().await {
             tracing::error!(%error, "the signing keys in use stay: they cannot be read again");
         }
     }
@@ -342,31 +349,31 @@ async fn refresh_keys(issuer: Arc<Issuer>) {
 
 /// Makes the rows that searches lack: of resources of an older version of this server, for parameters that
 /// were installed, after SQL of a user.
-async fn index(db: Db) {
+async fn index(db: AuthDatabase) {
     let mut tick = tokio::time::interval(INDEX_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
-        if let Err(error) = db.index_resources().await {
+        if let Err(error) = db.build_missing_index_rows().await {
             tracing::error!(%error, "the index of searches cannot be completed");
         }
     }
 }
 
-async fn sweep(db: Db, audit_retention: Option<Duration>) {
+async fn sweep(db: AuthDatabase, audit_retention: Option<Duration>) {
     let mut tick = tokio::time::interval(SWEEP_INTERVAL);
     loop {
         tick.tick().await;
-        match db.forget_expired(clock::env().now_s()).await {
+        match db.delete_expired_tokens(clock::env().now_s()).await {
             Ok(tokens) => tracing::debug!(tokens, "expired tokens were forgotten"),
             Err(error) => tracing::error!(%error, "expired tokens cannot be forgotten"),
         }
-        match db.forget_ended_authorizations(clock::env().now_s()).await {
+        match db.delete_authorizations_ended_before(clock::env().now_s()).await {
             Ok(rows) => tracing::debug!(rows, "ended sessions, codes and families were forgotten"),
             Err(error) => tracing::error!(%error, "ended sessions, codes and families cannot be forgotten"),
         }
         let Some(kept_us) = audit_retention.and_then(|kept| i64::try_from(kept.as_micros()).ok()) else { continue };
-        match db.forget_audit_events(clock::env().now_us - kept_us).await {
+        match db.delete_audit_events_before(clock::env().now_us - kept_us).await {
             Ok(rows) => tracing::debug!(rows, "old audit events were forgotten"),
             Err(error) => tracing::error!(%error, "old audit events cannot be forgotten"),
         }
@@ -390,7 +397,7 @@ mod tests {
             let (mut background, stopping) = (TaskSet::default(), CancellationToken::new());
             let server = start(&config, None, &Handle::current(), &mut background).await.unwrap();
             if panics {
-                background.spawn("breaks", async { panic!("out of order") });
+                background.spawn_until_stopped("breaks", async { panic!("out of order") });
             } else {
                 stopping.cancel();
             }
@@ -398,7 +405,7 @@ mod tests {
             let stopped = run(server, background, stopping, limit).await;
             assert_eq!(stopped.is_err(), panics);
             if let Err(error) = stopped {
-                let ended = error.downcast::<TaskEnded>().unwrap();
+                let ended = error.downcast::<UnexpectedTaskEnd>().unwrap();
                 assert_eq!((ended.name, ended.cause.unwrap().is_panic()), ("breaks", true));
             }
         }

@@ -51,7 +51,7 @@ pub(crate) enum KeysCommand {
 pub(crate) struct ResealArgs {
     /// The new secret, at least 16 characters; every node is started with it as --key-encryption-secret from then on
     #[arg(long, env = "BOX_NEW_KEY_ENCRYPTION_SECRET", value_name = "SECRET", hide_env_values = true)]
-    #[arg(value_parser = value::secret)]
+    #[arg(value_parser = value::parse_secret)]
     new_key_encryption_secret: SecretString,
 }
 

@@ -20,12 +20,12 @@ use std::time::Duration;
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, ValueEnum};
 use oauth_core::jose::SigningAlg;
-use oauth_core::password::check_new_password;
-use payer_exchange::member_match::IdentifierRule;
+use oauth_core::password_rules::check_new_password;
+use payer_exchange::member_match::MemberIdentifierRule;
 use secrecy::{ExposeSecret as _, SecretString};
 use server_kit::config::{
-    ConfigExit, both_or_neither, given_path, given_secret, given_secret_text, given_text, show_only,
-    with_common_settings,
+    ConfigEarlyExit, apply_common_flag_settings, hide_flags_except, non_empty_path, non_empty_secret,
+    non_empty_secret_text, non_empty_text, require_both_or_neither,
 };
 use server_kit::logging::LogFormat;
 use server_kit::trusted_proxies::TrustedProxies;
@@ -82,10 +82,10 @@ pub(crate) struct AddressConfig {
     base_url: Option<String>,
     /// PEM file with the certificate chain, to serve TLS directly; read again at SIGHUP
     /// [default: off, a proxy does it]
-    #[arg(long, env = "BOX_TLS_CERT", value_name = "FILE", value_parser = value::path)]
+    #[arg(long, env = "BOX_TLS_CERT", value_name = "FILE", value_parser = value::parse_path)]
     tls_cert: Option<PathBuf>,
     /// PEM file with the private key of --tls-cert
-    #[arg(long, env = "BOX_TLS_KEY", value_name = "FILE", value_parser = value::path)]
+    #[arg(long, env = "BOX_TLS_KEY", value_name = "FILE", value_parser = value::parse_path)]
     tls_key: Option<PathBuf>,
     /// IP addresses and networks of the proxies before this server, separated by commas. From them, and from
     /// nobody else, the header X-Forwarded-For is read: limits and access policies then see who asked the
@@ -103,7 +103,7 @@ impl AddressConfig {
 
     /// Certificate and key, when TLS is to be served.
     pub(crate) fn tls_files(&self) -> Option<(&Path, &Path)> {
-        Some((given_path(self.tls_cert.as_ref())?, given_path(self.tls_key.as_ref())?))
+        Some((non_empty_path(self.tls_cert.as_ref())?, non_empty_path(self.tls_key.as_ref())?))
     }
 }
 
@@ -112,7 +112,7 @@ impl AddressConfig {
 #[command(next_help_heading = "Database")]
 pub(crate) struct DatabaseConfig {
     /// postgres:// URL of the database [default: SQLite, embedded, in --data-dir]
-    #[arg(long, env = "DATABASE_URL", value_name = "URL", value_parser = value::secret)]
+    #[arg(long, env = "DATABASE_URL", value_name = "URL", value_parser = value::parse_secret)]
     database_url: Option<SecretString>,
     /// Directory of the embedded database; created when it is not there
     #[arg(long, env = "BOX_DATA_DIR", value_name = "DIRECTORY", default_value = "./data/auth")]
@@ -127,7 +127,7 @@ pub(crate) struct DatabaseConfig {
 impl DatabaseConfig {
     /// Returns the URL of the Postgres database, if that is the engine. It may hold a password.
     pub(crate) fn url(&self) -> Option<&str> {
-        given_secret_text(self.database_url.as_ref())
+        non_empty_secret_text(self.database_url.as_ref())
     }
 
     pub(crate) fn connections(&self) -> u32 {
@@ -150,7 +150,7 @@ pub(crate) struct PlatformConfig {
     pub(crate) platform_name: String,
     /// Whether /fhir rewrites extension values into the internal union form: true or false
     #[arg(long, env = "BOX_FHIR_CORRECT_PLATFORM_FORMAT", value_name = "BOOL", default_value = "true")]
-    #[arg(value_parser = value::boolean, action = ArgAction::Set)]
+    #[arg(value_parser = value::parse_boolean, action = ArgAction::Set)]
     pub(crate) fhir_correct_format: bool,
     /// file:// location of a Bundle to execute at start, before anybody is served: migrations and other
     /// resources [default: none]
@@ -159,7 +159,7 @@ pub(crate) struct PlatformConfig {
     /// Whether ${NAME} in the texts of the init bundle stands for a variable of the environment: true or
     /// false; one that is not set stops the start, and $${NAME} stands for ${NAME}
     #[arg(long, env = "BOX_INIT_BUNDLE_ENV", value_name = "BOOL", default_value = "false")]
-    #[arg(value_parser = value::boolean, action = ArgAction::Set)]
+    #[arg(value_parser = value::parse_boolean, action = ArgAction::Set)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) init_bundle_env: bool,
     /// Registry FHIR packages are installed from: an http(s) URL of the npm protocol, or the file:// URL
@@ -182,7 +182,7 @@ pub(crate) struct PlatformConfig {
 impl PlatformConfig {
     /// Returns the file of the init bundle, when there is one.
     pub(crate) fn init_bundle(&self) -> Option<&Path> {
-        given_path(self.init_bundle.as_ref())
+        non_empty_path(self.init_bundle.as_ref())
     }
 }
 
@@ -194,22 +194,22 @@ pub(crate) struct TrustConfig {
     #[arg(long, env = "BOX_ROOT_CLIENT_ID", value_name = "ID", value_parser = value::id)]
     root_client_id: Option<String>,
     /// Secret of --root-client-id
-    #[arg(long, env = "BOX_ROOT_CLIENT_SECRET", value_name = "SECRET", value_parser = value::secret)]
+    #[arg(long, env = "BOX_ROOT_CLIENT_SECRET", value_name = "SECRET", value_parser = value::parse_secret)]
     root_client_secret: Option<SecretString>,
     /// Id of a User that exists at start and may do everything
     #[arg(long, env = "BOX_ADMIN_ID", value_name = "ID", value_parser = value::id)]
     admin_id: Option<String>,
     /// Password of --admin-id; it is set when the User is created, and not changed later
-    #[arg(long, env = "BOX_ADMIN_PASSWORD", value_name = "SECRET", value_parser = value::secret)]
+    #[arg(long, env = "BOX_ADMIN_PASSWORD", value_name = "SECRET", value_parser = value::parse_secret)]
     admin_password: Option<SecretString>,
     /// Encrypts private signing keys in the database, at least 16 characters; `keys reseal` changes it
     /// [default: they are stored as they are]
-    #[arg(long, env = "BOX_KEY_ENCRYPTION_SECRET", value_name = "SECRET", value_parser = value::secret)]
+    #[arg(long, env = "BOX_KEY_ENCRYPTION_SECRET", value_name = "SECRET", value_parser = value::parse_secret)]
     key_encryption_secret: Option<SecretString>,
     /// Let `jwks_uri` be plain http and point into the inner network: true or false; for
     /// development and tests
     #[arg(long, env = "BOX_ALLOW_PRIVATE_JWKS", value_name = "BOOL", default_value = "false")]
-    #[arg(value_parser = value::boolean, action = ArgAction::Set)]
+    #[arg(value_parser = value::parse_boolean, action = ArgAction::Set)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) allow_private_jwks: bool,
     #[arg(long, env = "BOX_ACCESS_TOKEN_ALG", value_name = "ALG", default_value = "ES256")]
@@ -233,12 +233,12 @@ pub(crate) struct TrustConfig {
 impl TrustConfig {
     /// Id and secret of the bootstrap administrator.
     pub(crate) fn root_client(&self) -> Option<(&str, &SecretString)> {
-        Some((given_text(self.root_client_id.as_ref())?, given_secret(self.root_client_secret.as_ref())?))
+        Some((non_empty_text(self.root_client_id.as_ref())?, non_empty_secret(self.root_client_secret.as_ref())?))
     }
 
     /// Id and password of the User that is to exist.
     pub(crate) fn admin(&self) -> Option<(&str, &SecretString)> {
-        Some((given_text(self.admin_id.as_ref())?, given_secret(self.admin_password.as_ref())?))
+        Some((non_empty_text(self.admin_id.as_ref())?, non_empty_secret(self.admin_password.as_ref())?))
     }
 
     pub(crate) fn launch_lifetime_s(&self) -> i64 {
@@ -254,7 +254,7 @@ impl TrustConfig {
     }
 
     pub(crate) fn key_encryption_secret(&self) -> Option<&SecretString> {
-        given_secret(self.key_encryption_secret.as_ref())
+        non_empty_secret(self.key_encryption_secret.as_ref())
     }
 }
 
@@ -373,10 +373,10 @@ pub(crate) enum MemberMatchIdentifier {
 }
 
 impl JobConfig {
-    pub(crate) fn identifier_rule(&self) -> IdentifierRule {
+    pub(crate) fn identifier_rule(&self) -> MemberIdentifierRule {
         match self.member_match_identifier {
-            MemberMatchIdentifier::Required => IdentifierRule::Required,
-            MemberMatchIdentifier::Optional => IdentifierRule::Optional,
+            MemberMatchIdentifier::Required => MemberIdentifierRule::Required,
+            MemberMatchIdentifier::Optional => MemberIdentifierRule::Optional,
         }
     }
 
@@ -400,7 +400,7 @@ pub(crate) struct ObservingConfig {
     #[arg(long, env = "BOX_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
     /// What is logged: a level, or levels by module (`info,auth_http=debug`)
-    #[arg(long, env = "RUST_LOG", value_name = "FILTER", default_value = "info", value_parser = value::log_filter)]
+    #[arg(long, env = "RUST_LOG", value_name = "FILTER", default_value = "info", value_parser = value::validate_log_filter)]
     log_filter: String,
     /// Days for which audit events are kept; 0 keeps them for good
     #[arg(long, env = "BOX_AUDIT_RETENTION_DAYS", value_name = "DAYS", default_value = "2192")]
@@ -427,19 +427,19 @@ impl ObservingConfig {
 ///
 /// # Errors
 /// When help was asked for, or a value is wrong.
-pub(crate) fn read<I>(arguments: I, branded: impl Fn(&str) -> Option<OsString>) -> Result<Config, ConfigExit>
+pub(crate) fn read<I>(arguments: I, branded: impl Fn(&str) -> Option<OsString>) -> Result<Config, ConfigEarlyExit>
 where
     I: IntoIterator<Item = OsString>,
 {
     // Every flag may stand before or after the subcommand.
-    let mut command = Config::command().mut_args(with_common_settings);
+    let mut command = Config::command().mut_args(apply_common_flag_settings);
     // Only now does a subcommand have the flags of the whole.
     command.build();
-    let command = command.mut_subcommand("keys", |keys| show_only(keys, &KEYS_FLAGS));
+    let command = command.mut_subcommand("keys", |keys| hide_flags_except(keys, &KEYS_FLAGS));
     let matches = command.try_get_matches_from(arguments)?;
     let mut config = Config::from_arg_matches(&matches)?;
-    config.read_branded(&matches, branded).map_err(ConfigExit::Invalid)?;
-    config.check().map_err(ConfigExit::Invalid)?;
+    config.read_branded(&matches, branded).map_err(ConfigEarlyExit::Invalid)?;
+    config.check().map_err(ConfigEarlyExit::Invalid)?;
     Ok(config)
 }
 
@@ -459,25 +459,25 @@ impl Config {
         if let Some(set) = set {
             let set = set.to_string_lossy();
             self.platform.fhir_correct_format =
-                value::boolean(&set).map_err(|allowed| format!("invalid value '{set}' for {name}: {allowed}"))?;
+                value::parse_boolean(&set).map_err(|allowed| format!("invalid value '{set}' for {name}: {allowed}"))?;
         }
         Ok(())
     }
 
     fn check(&self) -> Result<(), String> {
         let (address, trust) = (&self.address, &self.trust);
-        let cert = ("--tls-cert", given_path(address.tls_cert.as_ref()).is_some());
-        let key = ("--tls-key", given_path(address.tls_key.as_ref()).is_some());
-        both_or_neither(cert, key)?;
-        let id = ("--root-client-id", given_text(trust.root_client_id.as_ref()).is_some());
-        let password = ("--root-client-secret", given_secret(trust.root_client_secret.as_ref()).is_some());
-        both_or_neither(id, password)?;
-        let id = ("--admin-id", given_text(trust.admin_id.as_ref()).is_some());
-        let password = ("--admin-password", given_secret(trust.admin_password.as_ref()).is_some());
-        both_or_neither(id, password)?;
+        let cert = ("--tls-cert", non_empty_path(address.tls_cert.as_ref()).is_some());
+        let key = ("--tls-key", non_empty_path(address.tls_key.as_ref()).is_some());
+        require_both_or_neither(cert, key)?;
+        let id = ("--root-client-id", non_empty_text(trust.root_client_id.as_ref()).is_some());
+        let password = ("--root-client-secret", non_empty_secret(trust.root_client_secret.as_ref()).is_some());
+        require_both_or_neither(id, password)?;
+        let id = ("--admin-id", non_empty_text(trust.admin_id.as_ref()).is_some());
+        let password = ("--admin-password", non_empty_secret(trust.admin_password.as_ref()).is_some());
+        require_both_or_neither(id, password)?;
         self.check_key_encryption_secret()?;
         self.check_admin_password()?;
-        self.database.url().map_or(Ok(()), value::database_url)
+        self.database.url().map_or(Ok(()), value::validate_database_url)
     }
 
     fn check_admin_password(&self) -> Result<(), String> {
@@ -496,7 +496,7 @@ impl Config {
             return checked.map_err(|allowed| format!("the value of '--new-key-encryption-secret <SECRET>' {allowed}"));
         }
         let encrypts = matches!(self.task(), Command::Serve | Command::Keys(KeysCommand::Rotate(_)));
-        match given_secret_text(self.trust.key_encryption_secret.as_ref()).filter(|_| encrypts) {
+        match non_empty_secret_text(self.trust.key_encryption_secret.as_ref()).filter(|_| encrypts) {
             None => Ok(()),
             Some(secret) => value::key_encryption_secret(secret).map_err(|allowed| {
                 format!("the value of '--key-encryption-secret <SECRET>' {allowed}; `keys reseal` changes the secret")

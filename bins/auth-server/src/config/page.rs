@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use auth_http::{AccentColors, Color, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageTitle};
+use auth_http::{AccentColors, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageTitle, SrgbColor};
 use clap::Args;
 use url::Url;
 
@@ -23,11 +23,11 @@ pub(crate) struct PageConfig {
     /// Colour of buttons and links; its contrast with white and with #f4f6f8 must be 4.5:1 at least
     /// [default: #0b5c6b]
     #[arg(long = "page-accent", env = "BOX_PAGE_ACCENT", value_name = "COLOUR", value_parser = accent)]
-    accent: Option<Given<Color>>,
+    accent: Option<Given<SrgbColor>>,
     /// The same where the browser asks for dark pages; its contrast with #1a2129 and #11161c must be
     /// 4.5:1 at least [default: --page-accent, as much lighter as it needs]
     #[arg(long = "page-accent-dark", env = "BOX_PAGE_ACCENT_DARK", value_name = "COLOUR", value_parser = accent_on_dark)]
-    accent_dark: Option<Given<Color>>,
+    accent_dark: Option<Given<SrgbColor>>,
     /// Where members get help: an https: or mailto: address [default: no link]
     #[arg(long = "page-help", env = "BOX_PAGE_HELP", value_name = "URL", value_parser = help)]
     help_url: Option<Given<String>>,
@@ -63,20 +63,20 @@ fn title(text: &str) -> Result<Given<PageTitle>, String> {
     unless_empty(text, |text| text.parse().map_err(|fault: auth_http::PageThemeError| fault.to_string()))
 }
 
-fn accent(text: &str) -> Result<Given<Color>, String> {
+fn accent(text: &str) -> Result<Given<SrgbColor>, String> {
     colour(text, |colour| AccentColors::new(Some(colour), None))
 }
 
-fn accent_on_dark(text: &str) -> Result<Given<Color>, String> {
+fn accent_on_dark(text: &str) -> Result<Given<SrgbColor>, String> {
     colour(text, |colour| AccentColors::new(None, Some(colour)))
 }
 
 fn colour(
     text: &str,
-    check: impl FnOnce(Color) -> Result<AccentColors, auth_http::PageThemeError>,
-) -> Result<Given<Color>, String> {
+    check: impl FnOnce(SrgbColor) -> Result<AccentColors, auth_http::PageThemeError>,
+) -> Result<Given<SrgbColor>, String> {
     unless_empty(text, |text| {
-        let colour: Color = text.parse().map_err(|fault: auth_http::PageThemeError| fault.to_string())?;
+        let colour: SrgbColor = text.parse().map_err(|fault: auth_http::PageThemeError| fault.to_string())?;
         check(colour).map(|_| colour).map_err(|fault| fault.to_string())
     })
 }
@@ -98,7 +98,7 @@ fn logo(text: &str) -> Result<Given<PageLogo>, String> {
 
 fn logo_file(path: &Path) -> Result<PageLogo, String> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let kind = LogoFormat::of_extension(extension).ok_or("must be a .svg, .png, .jpg or .webp file")?;
+    let kind = LogoFormat::from_extension(extension).ok_or("must be a .svg, .png, .jpg or .webp file")?;
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
     let most = u64::try_from(LOGO_MAX_BYTES).unwrap_or(u64::MAX);

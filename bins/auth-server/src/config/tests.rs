@@ -1,13 +1,13 @@
 use super::*;
 
-fn given(flags: &[&str]) -> Result<Config, ConfigExit> {
+fn given(flags: &[&str]) -> Result<Config, ConfigEarlyExit> {
     let arguments = std::iter::once("auth-server").chain(flags.iter().copied());
     read(arguments.map(OsString::from), |_| None)
 }
 
 fn fault(flags: &[&str]) -> String {
     match given(flags) {
-        Err(ConfigExit::Invalid(line)) => line,
+        Err(ConfigEarlyExit::Invalid(line)) => line,
         other => panic!("{flags:?} is {other:?}"),
     }
 }
@@ -18,7 +18,7 @@ fn without_flags_the_documented_defaults_hold() {
     assert_eq!(config.task(), &Command::Serve);
     assert_eq!(config.address.listen.to_string(), "127.0.0.1:8080");
     assert_eq!(config.address.base_url(), None);
-    assert!(!config.address.trusted_proxies.contain([127, 0, 0, 1].into()));
+    assert!(!config.address.trusted_proxies.contains_address([127, 0, 0, 1].into()));
     assert_eq!(config.database.data_dir, Path::new("./data/auth"));
     assert_eq!(config.platform.ext_base, "http://platform.example/fhir");
     assert_eq!(config.platform.platform_name, "platform");
@@ -37,13 +37,13 @@ fn without_flags_the_documented_defaults_hold() {
     assert_eq!(config.trust.password_min_chars(), 8);
     assert_eq!(config.observing.log_format, LogFormat::Text);
     assert_eq!(config.observing.metrics_listen, None);
-    assert_eq!(config.jobs.identifier_rule(), IdentifierRule::Required);
+    assert_eq!(config.jobs.identifier_rule(), MemberIdentifierRule::Required);
 }
 
 #[test]
 fn a_match_by_demographics_alone_has_to_be_asked_for() {
     let config = given(&["--member-match-identifier", "optional"]).unwrap();
-    assert_eq!(config.jobs.identifier_rule(), IdentifierRule::Optional);
+    assert_eq!(config.jobs.identifier_rule(), MemberIdentifierRule::Optional);
     let line = fault(&["--member-match-identifier", "none"]);
     for part in ["--member-match-identifier", "none", "required", "optional"] {
         assert!(line.contains(part), "{line}");
@@ -192,7 +192,7 @@ fn a_wrong_value_of_the_brands_variable_is_named() {
     let arguments = ["x", "--platform-name", "acme"].map(OsString::from);
     let error = read(arguments, |_| Some(OsString::from("on"))).unwrap_err();
     let expected = "invalid value 'on' for BOX_FHIR_CORRECT_ACME_FORMAT: must be true, false, 1 or 0";
-    assert_eq!(error, ConfigExit::Invalid(expected.to_owned()));
+    assert_eq!(error, ConfigEarlyExit::Invalid(expected.to_owned()));
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn a_password_by_flag_is_held_to_the_rule_of_passwords() {
 
 #[test]
 fn help_names_every_variable_and_no_value_of_one() {
-    let Err(ConfigExit::Help(help)) = given(&["--help"]) else {
+    let Err(ConfigEarlyExit::Help(help)) = given(&["--help"]) else {
         panic!("no help");
     };
     for arg in Config::command().get_arguments().filter(|arg| arg.get_long().is_some()) {
@@ -304,7 +304,7 @@ fn help_names_every_variable_and_no_value_of_one() {
 #[test]
 fn the_help_of_a_key_command_shows_the_flags_it_uses_alone() {
     for command in [&["keys", "--help"][..], &["keys", "list", "--help"], &["keys", "rotate", "--help"]] {
-        let Err(ConfigExit::Help(help)) = given(command) else {
+        let Err(ConfigEarlyExit::Help(help)) = given(command) else {
             panic!("no help");
         };
         for arg in Config::command().get_arguments().filter(|arg| arg.get_env().is_some()) {

@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use oauth_core::jose::SigningAlg;
-use oauth_core::seal::SECRET_MIN_CHARS;
-use server_kit::config::value;
+use oauth_core::signing_key_encryption::ENCRYPTION_SECRET_MIN_CHARS;
+use server_kit::config::value_parsers;
 use url::Url;
 
-pub(super) use server_kit::config::value::{
-    boolean, database_url, log_filter, path, secret, trusted_proxies as proxies, whole_number as whole,
+pub(super) use server_kit::config::value_parsers::{
+    parse_boolean, parse_integer_in_range as whole, parse_path, parse_secret, parse_trusted_proxies as proxies,
+    validate_database_url, validate_log_filter,
 };
 
 /// The algorithms the server signs with, for help texts.
@@ -20,12 +21,12 @@ pub(super) const PACKAGE_REGISTRY: &str = "https://packages.fhir.org";
 const ID_MAX_BYTES: usize = 64;
 
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
-    value::socket_address(text, 8080)
+    value_parsers::parse_socket_address(text, 8080)
 }
 
 /// Returns the public address of the server.
 pub(super) fn base_url(text: &str) -> Result<String, String> {
-    value::base_url(text, "https://auth.example.org")
+    value_parsers::parse_base_url(text, "https://auth.example.org")
 }
 
 /// Urls of resources, perhaps with a version behind `|`.
@@ -41,7 +42,7 @@ pub(super) fn canonicals(text: &str) -> Result<Canonicals, &'static str> {
 }
 
 pub(super) fn brand(text: &str) -> Result<String, &'static str> {
-    if value::is_brand_word(text) {
+    if value_parsers::is_valid_brand_word(text) {
         return Ok(text.to_owned());
     }
     Err("must be a lower-case letter followed by lower-case letters and digits, 32 at most")
@@ -88,8 +89,8 @@ pub(super) fn package_registry(text: &str) -> Result<Url, &'static str> {
 
 /// A secret that private keys are encrypted under.
 pub(super) fn key_encryption_secret(text: &str) -> Result<(), String> {
-    if text.chars().count() < SECRET_MIN_CHARS {
-        return Err(format!("must be at least {SECRET_MIN_CHARS} characters long"));
+    if text.chars().count() < ENCRYPTION_SECRET_MIN_CHARS {
+        return Err(format!("must be at least {ENCRYPTION_SECRET_MIN_CHARS} characters long"));
     }
     Ok(())
 }

@@ -40,18 +40,18 @@ impl Folder {
 
 #[async_trait]
 impl PackageRegistry for Folder {
-    fn address(&self) -> &str {
+    fn display_address(&self) -> &str {
         &self.address
     }
 
-    async fn versions(&self, name: &str) -> Result<Vec<String>, RegistryError> {
+    async fn package_versions(&self, name: &str) -> Result<Vec<String>, RegistryError> {
         let files = self.files().map_err(|error| unreadable(&error))?;
         let versions = files.iter().filter_map(|file| version_in(file, name));
         let versions: Vec<String> = versions.map(str::to_owned).collect();
         if versions.is_empty() { Err(RegistryError::Unknown) } else { Ok(versions) }
     }
 
-    async fn fetch(&self, package: &PackageId) -> Result<FetchedPackage, RegistryError> {
+    async fn fetch_package(&self, package: &PackageId) -> Result<FetchedPackage, RegistryError> {
         let file = format!("{}-{}{ENDING}", package.name(), package.version());
         let opened = File::open(self.path.join(file)).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => RegistryError::Unknown,

@@ -17,7 +17,7 @@ use migrations::package::{FetchedPackage, PackageRegistry, RegistryError, limits
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Response};
 use serde_json::Value;
-use server_kit::public_address::{NotPublicError, is_public_host};
+use server_kit::outbound_address_filter::{NoPublicAddressError, may_be_public_host};
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
 use url::Url;
 
@@ -127,7 +127,7 @@ impl HttpRegistry {
             &self.own
         } else if url.scheme() != "https" {
             return Err(refused("which is another server and not https"));
-        } else if !url.host().is_some_and(|host| is_public_host(&host)) {
+        } else if !url.host().is_some_and(|host| may_be_public_host(&host)) {
             return Err(refused("which is another server and has no public address"));
         } else {
             &self.foreign
@@ -225,7 +225,7 @@ impl HttpRegistry {
         let mut pause = self.patience.pause;
         for _ in 1..ATTEMPTS {
             match ask().await {
-                Err(fault) if fault.is_outage() => {
+                Err(fault) if fault.is_registry_outage() => {
                     tracing::warn!(registry = self.shown, %fault, "the registry of packages fails; it is asked again");
                 }
                 answer => return answer,
@@ -239,17 +239,17 @@ impl HttpRegistry {
 
 #[async_trait]
 impl PackageRegistry for HttpRegistry {
-    fn address(&self) -> &str {
+    fn display_address(&self) -> &str {
         &self.shown
     }
 
-    async fn versions(&self, name: &str) -> Result<Vec<String>, RegistryError> {
+    async fn package_versions(&self, name: &str) -> Result<Vec<String>, RegistryError> {
         let document = self.document(name).await?;
         let versions = document.get("versions").and_then(Value::as_object);
         Ok(versions.into_iter().flat_map(|versions| versions.keys().cloned()).collect())
     }
 
-    async fn fetch(&self, package: &PackageId) -> Result<FetchedPackage, RegistryError> {
+    async fn fetch_package(&self, package: &PackageId) -> Result<FetchedPackage, RegistryError> {
         let dist = match self.document(package.name()).await {
             Ok(document) => {
                 let version = document.get("versions").and_then(|versions| versions.get(package.version()));
@@ -277,7 +277,7 @@ fn client(builder: ClientBuilder) -> Option<Client> {
 }
 
 fn cause(error: reqwest::Error) -> RegistryError {
-    if let Some(not_public) = outbound::inner::<NotPublicError>(&error) {
+    if let Some(not_public) = outbound::inner::<NoPublicAddressError>(&error) {
         return RegistryError::Refused(format!("it leads to another server: {not_public}"));
     }
     RegistryError::Unreachable { reason: outbound::reason(&error), source: Some(Box::new(error)) }

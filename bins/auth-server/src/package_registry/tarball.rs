@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
-use migrations::package::Tarball;
+use migrations::package::DownloadedTarball;
 
 /// A file that is open: it can be read as long as it is held, also when its name is gone.
 #[derive(Debug)]
@@ -17,8 +17,8 @@ impl FileTarball {
     }
 }
 
-impl Tarball for FileTarball {
-    fn open(&self) -> io::Result<Box<dyn Read + Send>> {
+impl DownloadedTarball for FileTarball {
+    fn open_reader(&self) -> io::Result<Box<dyn Read + Send>> {
         Ok(Box::new(Reader { file: Arc::clone(&self.0), place: 0 }))
     }
 }

@@ -3,13 +3,15 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use auth_storage::Db;
+use auth_storage::AuthDatabase;
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA512, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use migrations::ProgressReporter;
-use migrations::package::testing::{TestPackage, definition};
-use migrations::package::{PackageInstaller, PackageStore as _, PrepareError, PreparedInstall, TarballError, limits};
+use migrations::package::testing::{TestPackage, canonical_definition};
+use migrations::package::{
+    PackageInstaller, PackageStore as _, PackageTarballError, PrepareInstallError, PreparedInstall, limits,
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -77,8 +79,8 @@ impl Registry {
 
     /// Publishes a package as registries do: a description of the name, and the tarball elsewhere.
     fn publish(&self, package: &TestPackage) {
-        let id = package.id().unwrap();
-        let tarball = package.pack().unwrap();
+        let id = package.package_id().unwrap();
+        let tarball = package.pack_tarball().unwrap();
         let path = format!("/-/{}-{}.tgz", id.name(), id.version());
         self.describe(&id, &dist(&self.url(&path), &tarball));
         self.put(&path, Page::Bytes(tarball));
@@ -94,7 +96,7 @@ impl Registry {
 
     /// Publishes `a@1.0.0` with this page in the place of its tarball.
     fn publish_with(&self, page: Page) {
-        let tarball = package("a", "1.0.0").pack().unwrap();
+        let tarball = package("a", "1.0.0").pack_tarball().unwrap();
         self.describe(&id("a@1.0.0"), &dist(&self.url("/-/a.tgz"), &tarball));
         self.put("/-/a.tgz", page);
     }
@@ -108,7 +110,7 @@ impl Registry {
     }
 
     async fn fetch(&self, package: &str) -> Result<FetchedPackage, RegistryError> {
-        self.registry().fetch(&id(package)).await
+        self.registry().fetch_package(&id(package)).await
     }
 }
 
@@ -172,26 +174,36 @@ fn page(site: &Site, path: &str) -> Page {
 }
 
 fn package(name: &str, version: &str) -> TestPackage {
-    TestPackage::new(name, version).with(&definition("ValueSet", &format!("http://{name}.example/v"), version))
+    TestPackage::new(name, version).with_resource(&canonical_definition(
+        "ValueSet",
+        &format!("http://{name}.example/v"),
+        version,
+    ))
 }
 
-async fn prepare(registry: Arc<dyn PackageRegistry>, db: &Db, package: &str) -> Result<PreparedInstall, PrepareError> {
-    PackageInstaller::new(registry, Arc::new(db.clone()), ProgressReporter::new()).prepare(&[id(package)]).await
+async fn prepare(
+    registry: Arc<dyn PackageRegistry>,
+    db: &AuthDatabase,
+    package: &str,
+) -> Result<PreparedInstall, PrepareInstallError> {
+    PackageInstaller::new(registry, Arc::new(db.clone()), ProgressReporter::new()).prepare_install(&[id(package)]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_package_is_installed_with_all_it_depends_on() {
     let registry = Registry::start().await;
-    registry.publish(&package("a", "1.0.0").needing("b", "1.2.x").needing("c", "1.0.0").as_published());
+    registry.publish(
+        &package("a", "1.0.0").with_dependency("b", "1.2.x").with_dependency("c", "1.0.0").with_published_extras(),
+    );
     registry.publish(&package("b", "1.2.3"));
-    registry.publish(&package("b", "1.2.4").needing("c", "2.0.0"));
+    registry.publish(&package("b", "1.2.4").with_dependency("c", "2.0.0"));
     registry.publish(&package("c", "1.0.0"));
-    registry.publish(&package("c", "2.0.0").needing("a", "1.0.0"));
+    registry.publish(&package("c", "2.0.0").with_dependency("a", "1.0.0"));
     let folder = tempfile::tempdir().unwrap();
-    let db = Db::open(None, folder.path(), 4).await.unwrap();
+    let db = AuthDatabase::open(None, folder.path(), 4).await.unwrap();
     let prepared = prepare(Arc::new(registry.registry()), &db, "a@1.0.0").await.unwrap();
-    assert_eq!(db.install(&prepared, 1).await.unwrap().unwrap(), 4);
-    let installed = db.installed().await.unwrap();
+    assert_eq!(db.install_prepared(&prepared, 1).await.unwrap().unwrap(), 4);
+    let installed = db.installed_packages().await.unwrap();
     let names: Vec<_> = installed.iter().map(|package| package.id.to_string()).collect();
     assert_eq!(names, ["a@1.0.0", "b@1.2.4", "c@1.0.0", "c@2.0.0"]);
     assert_eq!(installed[0].source, registry.url(""));
@@ -206,28 +218,28 @@ async fn what_the_registry_does_not_have_is_unknown_and_asked_for_once() {
     assert!(matches!(registry.fetch("b@1.0.0").await, Err(RegistryError::Unknown)));
     assert_eq!(registry.asked(), ["/b", "/b/1.0.0"]);
     assert!(matches!(registry.fetch("a@1.0.1").await, Err(RegistryError::Unknown)));
-    assert!(matches!(registry.registry().versions("b").await, Err(RegistryError::Unknown)));
-    assert_eq!(registry.registry().versions("a").await.unwrap(), ["1.0.0"]);
+    assert!(matches!(registry.registry().package_versions("b").await, Err(RegistryError::Unknown)));
+    assert_eq!(registry.registry().package_versions("a").await.unwrap(), ["1.0.0"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tarball_at_name_and_version_needs_no_description() {
     let registry = Registry::start().await;
-    let tarball = package("a", "1.0.0").pack().unwrap();
+    let tarball = package("a", "1.0.0").pack_tarball().unwrap();
     registry.put("/a/1.0.0", Page::Bytes(tarball.clone()));
-    assert_eq!(registry.fetch("a@1.0.0").await.unwrap().survey().canonicals, 1);
+    assert_eq!(registry.fetch("a@1.0.0").await.unwrap().contents().canonicals, 1);
     // Registries of npm describe the version there.
     registry.put("/a/1.0.0", Page::Json(json!({"dist": dist(&registry.url("/-/a.tgz"), &tarball)})));
     registry.put("/-/a.tgz", Page::Bytes(tarball));
-    assert_eq!(registry.fetch("a@1.0.0").await.unwrap().survey().canonicals, 1);
-    registry.put("/-/a.tgz", Page::Bytes(package("a", "1.0.0").as_published().pack().unwrap()));
+    assert_eq!(registry.fetch("a@1.0.0").await.unwrap().contents().canonicals, 1);
+    registry.put("/-/a.tgz", Page::Bytes(package("a", "1.0.0").with_published_extras().pack_tarball().unwrap()));
     assert!(matches!(registry.fetch("a@1.0.0").await, Err(RegistryError::Checksum { .. })));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tarball_other_than_the_registry_says_is_refused() {
     let registry = Registry::start().await;
-    let tarball = package("a", "1.0.0").pack().unwrap();
+    let tarball = package("a", "1.0.0").pack_tarball().unwrap();
     registry.put("/-/a.tgz", Page::Bytes(tarball.clone()));
     let right = dist(&registry.url("/-/a.tgz"), &tarball);
     for (member, kind, wrong) in [
@@ -239,7 +251,7 @@ async fn a_tarball_other_than_the_registry_says_is_refused() {
         registry.describe(&id("a@1.0.0"), &dist);
         let fault = registry.fetch("a@1.0.0").await.unwrap_err();
         assert!(matches!(&fault, RegistryError::Checksum { kind: found, .. } if *found == kind), "{fault}");
-        assert!(!fault.is_outage());
+        assert!(!fault.is_registry_outage());
     }
     let mut upper = right.clone();
     upper["shasum"] = json!(right["shasum"].as_str().unwrap().to_uppercase());
@@ -287,17 +299,17 @@ async fn a_registry_cannot_send_us_into_the_inner_network_for_a_tarball() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_registry_that_fails_is_asked_again_and_then_given_up() {
     let registry = Registry::start().await;
-    let tarball = package("a", "1.0.0").pack().unwrap();
+    let tarball = package("a", "1.0.0").pack_tarball().unwrap();
     registry.publish_with(Page::After(3, Box::new(Page::Bytes(tarball))));
     assert!(registry.fetch("a@1.0.0").await.is_ok());
     assert_eq!(registry.asked().len(), 5);
     registry.publish_with(Page::Status(503));
     let fault = registry.fetch("a@1.0.0").await.unwrap_err();
-    assert!(matches!(fault, RegistryError::Status(503)) && fault.is_outage(), "{fault:?}");
+    assert!(matches!(fault, RegistryError::Status(503)) && fault.is_registry_outage(), "{fault:?}");
     assert_eq!(registry.asked().len(), 10);
     registry.publish_with(Page::Status(403));
     let fault = registry.fetch("a@1.0.0").await.unwrap_err();
-    assert!(matches!(fault, RegistryError::Status(403)) && !fault.is_outage(), "{fault:?}");
+    assert!(matches!(fault, RegistryError::Status(403)) && !fault.is_registry_outage(), "{fault:?}");
     assert_eq!(registry.asked().len(), 12);
 }
 
@@ -307,20 +319,20 @@ async fn a_registry_that_is_not_there_or_says_nothing_is_an_outage() {
     registry.put("/a", Page::Silence);
     let patience = Patience { idle: Duration::from_millis(50), ..quick() };
     let silent = HttpRegistry::new(&registry.url("/").parse().unwrap(), patience);
-    let fault = silent.fetch(&id("a@1.0.0")).await.unwrap_err();
+    let fault = silent.fetch_package(&id("a@1.0.0")).await.unwrap_err();
     assert_eq!(fault.to_string(), "it does not answer: it took too long");
-    assert!(fault.is_outage());
+    assert!(fault.is_registry_outage());
     let gone = registry.url("/");
     drop(registry);
-    let fault = HttpRegistry::new(&gone.parse().unwrap(), quick()).fetch(&id("a@1.0.0")).await.unwrap_err();
+    let fault = HttpRegistry::new(&gone.parse().unwrap(), quick()).fetch_package(&id("a@1.0.0")).await.unwrap_err();
     assert_eq!(fault.to_string(), "it does not answer: no connection");
-    assert!(fault.is_outage());
+    assert!(fault.is_registry_outage());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_breaks_off_is_an_outage_and_a_tarball_cut_short_is_none() {
     let registry = Registry::start().await;
-    let tarball = package("a", "1.0.0").pack().unwrap();
+    let tarball = package("a", "1.0.0").pack_tarball().unwrap();
     registry.publish_with(Page::Half(tarball.clone()));
     let fault = registry.fetch("a@1.0.0").await.unwrap_err();
     assert_eq!(fault.to_string(), "it does not answer: the answer broke off");
@@ -328,7 +340,7 @@ async fn an_answer_that_breaks_off_is_an_outage_and_a_tarball_cut_short_is_none(
     registry.describe(&id("a@1.0.0"), &dist(&registry.url("/-/cut.tgz"), cut));
     registry.put("/-/cut.tgz", Page::Bytes(cut.to_vec()));
     let fault = registry.fetch("a@1.0.0").await.unwrap_err();
-    assert!(matches!(fault, RegistryError::Tarball(TarballError::CutShort)), "{fault:?}");
+    assert!(matches!(fault, RegistryError::Tarball(PackageTarballError::CutShort)), "{fault:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -341,10 +353,10 @@ async fn what_is_no_package_or_another_one_is_refused() {
     registry.pages().clear();
     registry.put("/a/1.0.0", Page::Bytes(b"<html>".to_vec()));
     let fault = registry.fetch("a@1.0.0").await.unwrap_err();
-    assert!(matches!(fault, RegistryError::Tarball(TarballError::NotGzip)), "{fault:?}");
-    registry.put("/a/1.0.0", Page::Bytes(package("a", "2.0.0").pack().unwrap()));
+    assert!(matches!(fault, RegistryError::Tarball(PackageTarballError::NotGzip)), "{fault:?}");
+    registry.put("/a/1.0.0", Page::Bytes(package("a", "2.0.0").pack_tarball().unwrap()));
     let fault = registry.fetch("a@1.0.0").await.unwrap_err();
-    assert!(matches!(fault, RegistryError::Tarball(TarballError::OtherPackage(_))), "{fault:?}");
+    assert!(matches!(fault, RegistryError::Tarball(PackageTarballError::OtherPackage(_))), "{fault:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -357,7 +369,7 @@ async fn a_tarball_that_is_announced_too_large_is_not_taken() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_package_of_fifty_megabytes_is_installed() {
     let registry = Registry::start().await;
-    let mut large = package("large", "1.0.0").as_published();
+    let mut large = package("large", "1.0.0").with_published_extras();
     let mut state = 1_u64;
     for n in 0..4 {
         // Digits of base64 that do not pack well.
@@ -367,19 +379,19 @@ async fn a_package_of_fifty_megabytes_is_installed() {
         })
         .take(13_000_000)
         .collect();
-        let mut resource = definition("CodeSystem", &format!("http://large.example/c{n}"), "1");
+        let mut resource = canonical_definition("CodeSystem", &format!("http://large.example/c{n}"), "1");
         resource["description"] = STANDARD.encode(noise).into();
-        large = large.with(&resource);
+        large = large.with_resource(&resource);
     }
     registry.publish(&large);
     let Some(Page::Bytes(tarball)) = registry.pages().get("/-/large-1.0.0.tgz").cloned() else { panic!() };
     assert!(tarball.len() > 50_000_000, "{}", tarball.len());
     let folder = tempfile::tempdir().unwrap();
-    let db = Db::open(None, folder.path(), 4).await.unwrap();
+    let db = AuthDatabase::open(None, folder.path(), 4).await.unwrap();
     let prepared = prepare(Arc::new(registry.registry()), &db, "large@1.0.0").await.unwrap();
-    assert_eq!(db.install(&prepared, 1).await.unwrap().unwrap(), 5);
+    assert_eq!(db.install_prepared(&prepared, 1).await.unwrap().unwrap(), 5);
     let kind = "CodeSystem".parse().unwrap();
-    let stored = db.canonical(&kind, "http://large.example/c3", None).await.unwrap().unwrap();
+    let stored = db.find_canonical(&kind, "http://large.example/c3", None).await.unwrap().unwrap();
     assert!(stored.resource["description"].as_str().unwrap().len() > 17_000_000);
 }
 
@@ -387,28 +399,28 @@ async fn a_package_of_fifty_megabytes_is_installed() {
 async fn a_folder_is_a_registry() {
     let folder = tempfile::tempdir().unwrap();
     for package in [
-        package("a", "1.0.0").needing("a-b", "1.x"),
+        package("a", "1.0.0").with_dependency("a-b", "1.x"),
         package("a-b", "1.0.0"),
-        package("a-b", "1.1.0").as_published(),
+        package("a-b", "1.1.0").with_published_extras(),
         package("a-b", "2.0.0"),
     ] {
-        let id = package.id().unwrap();
+        let id = package.package_id().unwrap();
         let file = format!("{}-{}.tgz", id.name(), id.version());
-        std::fs::write(folder.path().join(file), package.pack().unwrap()).unwrap();
+        std::fs::write(folder.path().join(file), package.pack_tarball().unwrap()).unwrap();
     }
     std::fs::write(folder.path().join("a-notes.tgz"), "no package").unwrap();
     let address = Url::from_directory_path(folder.path()).unwrap();
     let registry = open(&address).unwrap();
-    assert_eq!(registry.versions("a").await.unwrap(), ["1.0.0"]);
+    assert_eq!(registry.package_versions("a").await.unwrap(), ["1.0.0"]);
     let data = tempfile::tempdir().unwrap();
-    let db = Db::open(None, data.path(), 4).await.unwrap();
+    let db = AuthDatabase::open(None, data.path(), 4).await.unwrap();
     let prepared = prepare(Arc::clone(&registry), &db, "a@1.0.0").await.unwrap();
-    assert_eq!(db.install(&prepared, 1).await.unwrap().unwrap(), 2);
-    let names: Vec<_> = db.installed().await.unwrap().iter().map(|package| package.id.to_string()).collect();
+    assert_eq!(db.install_prepared(&prepared, 1).await.unwrap().unwrap(), 2);
+    let names: Vec<_> = db.installed_packages().await.unwrap().iter().map(|package| package.id.to_string()).collect();
     assert_eq!(names, ["a@1.0.0", "a-b@1.1.0"]);
     let fault = prepare(Arc::clone(&registry), &db, "c@1.0.0").await.unwrap_err().to_string();
     assert_eq!(fault, format!("package c@1.0.0 from {address}: it is not there"));
-    assert!(matches!(registry.versions("c").await, Err(RegistryError::Unknown)));
+    assert!(matches!(registry.package_versions("c").await, Err(RegistryError::Unknown)));
 }
 
 #[test]
