@@ -5,7 +5,7 @@ use chat_core::log::commit::CommitOutcome;
 use chat_core::log::store::RealmStore;
 use chat_core::model::user::ApiKey;
 use chat_core::organization::founding::{NewRealm, found};
-use chat_http::{Passwords, Runtime as _, SetupCode};
+use chat_http::{ClockAndRandomness as _, OrganizationSetupCode, PasswordHashing};
 use secrecy::ExposeSecret as _;
 
 use crate::config::RealmConfig;
@@ -27,7 +27,7 @@ pub(crate) enum Founded {
 /// When the password cannot be hashed, or storage fails.
 pub(crate) async fn establish_realm(
     store: &dyn RealmStore,
-    passwords: &dyn Passwords,
+    passwords: &dyn PasswordHashing,
     config: &RealmConfig,
 ) -> anyhow::Result<Founded> {
     if store.realm().realm().is_some() {
@@ -56,8 +56,8 @@ pub(crate) async fn establish_realm(
 ///
 /// # Errors
 /// As [`fresh_key`].
-pub(crate) fn setup_code(base_url: &str) -> anyhow::Result<SetupCode> {
-    let code = SetupCode::new(&fresh_key()?);
+pub(crate) fn setup_code(base_url: &str) -> anyhow::Result<OrganizationSetupCode> {
+    let code = OrganizationSetupCode::from_random_letters(&fresh_key()?);
     tracing::warn!(
         code = code.expose(),
         "there is no organization yet: open {base_url}/ and type this code there to create one, or start once with \
@@ -71,7 +71,7 @@ pub(crate) fn setup_code(base_url: &str) -> anyhow::Result<SetupCode> {
 /// # Errors
 /// Once in 10²² times three.
 pub(crate) fn fresh_key() -> anyhow::Result<ApiKey> {
-    let key = (0..3).find_map(|_| ApiKey::from_random(&SystemRuntime.random()));
+    let key = (0..3).find_map(|_| ApiKey::from_random(&SystemRuntime.random_bytes()));
     key.context("no key could be made of the random bytes")
 }
 
@@ -80,7 +80,7 @@ mod tests {
     use std::ffi::OsString;
 
     use chat_core::model::role::Role;
-    use chat_storage::{Db, Store};
+    use chat_storage::{ChatDatabase, ChatStore};
 
     use super::*;
     use crate::config;
@@ -93,7 +93,9 @@ mod tests {
     #[tokio::test]
     async fn the_realm_is_founded_once_and_never_changed() {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::start(Db::open(None, dir.path(), 4).await.unwrap()).await.unwrap();
+        let store = ChatStore::start_without_secret(ChatDatabase::open_and_migrate(None, dir.path(), 4).await.unwrap())
+            .await
+            .unwrap();
         let passwords = Argon2id::new();
         let founded = establish_realm(&store, &passwords, &realm_config(&[])).await.unwrap();
         assert_eq!(founded, Founded::Nothing);
@@ -107,8 +109,8 @@ mod tests {
             let owner = realm.user_by_email("ada@example.org").unwrap();
             assert_eq!((owner.role, owner.full_name.as_str()), (Role::Owner, "Owner"));
             let hash = store.credentials(owner.id).await.unwrap().unwrap().password_hash;
-            assert!(passwords.matches("correct horse".to_owned(), hash).await.unwrap());
+            assert!(passwords.verify_password("correct horse".to_owned(), hash).await.unwrap());
         }
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }

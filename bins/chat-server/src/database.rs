@@ -1,8 +1,8 @@
 //! The choice of the engine.
 
 use anyhow::Context as _;
-use chat_storage::{Db, SecretError, Store};
-use server_kit::config::describe_database;
+use chat_storage::{ChatDatabase, ChatStore, StoredSecretsError};
+use server_kit::config::describe_database_for_log;
 use server_kit::instance_lock::{InstanceLock, InstanceLockError};
 
 use crate::config::{Config, DatabaseConfig};
@@ -11,18 +11,20 @@ use crate::config::{Config, DatabaseConfig};
 ///
 /// # Errors
 /// When it cannot be reached, or is not ours.
-pub(crate) async fn open(config: &DatabaseConfig) -> anyhow::Result<Db> {
-    tracing::info!("database: {}", describe_database(config.url(), &config.data_dir));
-    Db::open(config.url(), &config.data_dir, config.connections()).await.context("cannot open the database")
+pub(crate) async fn open(config: &DatabaseConfig) -> anyhow::Result<ChatDatabase> {
+    tracing::info!("database: {}", describe_database_for_log(config.url(), &config.data_dir));
+    ChatDatabase::open_and_migrate(config.url(), &config.data_dir, config.connections())
+        .await
+        .context("cannot open the database")
 }
 
 /// Opens a database that a server made, for a command that has nothing to do in an empty one.
 ///
 /// # Errors
 /// When there is none, it cannot be reached, or is not ours. Nothing is created.
-pub(crate) async fn open_existing(config: &DatabaseConfig) -> anyhow::Result<Db> {
-    tracing::info!("database: {}", describe_database(config.url(), &config.data_dir));
-    let opened = Db::open_existing(config.url(), &config.data_dir, config.connections()).await;
+pub(crate) async fn open_existing(config: &DatabaseConfig) -> anyhow::Result<ChatDatabase> {
+    tracing::info!("database: {}", describe_database_for_log(config.url(), &config.data_dir));
+    let opened = ChatDatabase::open_existing(config.url(), &config.data_dir, config.connections()).await;
     opened.context("cannot open the database")
 }
 
@@ -30,7 +32,7 @@ pub(crate) async fn open_existing(config: &DatabaseConfig) -> anyhow::Result<Db>
 ///
 /// # Errors
 /// As [`open`], and when the secrets in it cannot be decrypted.
-pub(crate) async fn start(config: &Config) -> anyhow::Result<Store> {
+pub(crate) async fn start(config: &Config) -> anyhow::Result<ChatStore> {
     read(config, open(&config.database).await?).await
 }
 
@@ -38,7 +40,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Store> {
 ///
 /// # Errors
 /// As [`open_existing`], and when the secrets in it cannot be decrypted.
-pub(crate) async fn start_existing(config: &Config) -> anyhow::Result<Store> {
+pub(crate) async fn start_existing(config: &Config) -> anyhow::Result<ChatStore> {
     read(config, open_existing(&config.database).await?).await
 }
 
@@ -46,21 +48,21 @@ pub(crate) async fn start_existing(config: &Config) -> anyhow::Result<Store> {
 ///
 /// # Errors
 /// When the secrets in it cannot be decrypted, or storage fails.
-pub(crate) async fn read(config: &Config, db: Db) -> anyhow::Result<Store> {
-    Store::start_with(db, config.keys.secret()).await.map_err(explain)
+pub(crate) async fn read(config: &Config, db: ChatDatabase) -> anyhow::Result<ChatStore> {
+    ChatStore::start_with_secret(db, config.keys.secret()).await.map_err(explain)
 }
 
 /// Returns the error with the flag that mends it.
-pub(crate) fn explain(error: SecretError) -> anyhow::Error {
+pub(crate) fn explain(error: StoredSecretsError) -> anyhow::Error {
     let advice = match &error {
-        SecretError::Missing => {
+        StoredSecretsError::Missing => {
             "--key-encryption-secret (CHAT_KEY_ENCRYPTION_SECRET) is not set, and the secrets in this database need it"
         }
-        SecretError::Wrong => {
+        StoredSecretsError::Wrong => {
             "--key-encryption-secret (CHAT_KEY_ENCRYPTION_SECRET) is not the secret of this database; where it is lost, \
              `keys discard` gives up what is encrypted under it"
         }
-        SecretError::Damaged | SecretError::Storage(_) => "cannot read the organization",
+        StoredSecretsError::Damaged | StoredSecretsError::Storage(_) => "cannot read the organization",
     };
     anyhow::Error::new(error).context(advice)
 }

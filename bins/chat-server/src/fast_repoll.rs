@@ -3,7 +3,8 @@
 //! A client that polls sends the same bytes again and again but for the number of the last event it has. When a poll
 //! was answered whose head is known, and the next bytes of the connection are that head with another number, then all
 //! that the library, the routes and the checks of form would find is known: reading it once more was two thirds of what
-//! an event took (`docs/performance-log.md`). What may have changed since is checked again ([`chat_http::Repoll`]).
+//! an event took (`docs/performance-log.md`). What may have changed since is checked again
+//! ([`chat_http::RepollableRequest`]).
 //!
 //! Only the plainest conversation is had here: `GET`, HTTP/1.1, kept alive, the whole head in one piece, an answer of
 //! status 200 whose size is known. With any byte that is not expected the stream goes back to the library, bytes and

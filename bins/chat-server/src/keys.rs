@@ -1,7 +1,7 @@
 //! The commands `keys reseal` and `keys discard`.
 
 use anyhow::Context as _;
-use chat_storage::Db;
+use chat_storage::ChatDatabase;
 
 use crate::config::{Config, KeysCommand};
 use crate::database;
@@ -18,17 +18,17 @@ pub(crate) async fn run(config: &Config, command: &KeysCommand) -> anyhow::Resul
     Ok(())
 }
 
-async fn execute(config: &Config, db: &Db, command: &KeysCommand) -> anyhow::Result<String> {
+async fn execute(config: &Config, db: &ChatDatabase, command: &KeysCommand) -> anyhow::Result<String> {
     match command {
         KeysCommand::Reseal(how) => {
-            let changed = db.reseal_secrets(config.keys.secret(), &how.new_key_encryption_secret).await;
+            let changed = db.reencrypt_data_key(config.keys.secret(), &how.new_key_encryption_secret).await;
             changed.map_err(database::explain)?;
             Ok("start every server with the new secret as --key-encryption-secret (CHAT_KEY_ENCRYPTION_SECRET) from now on"
                 .to_owned())
         }
         KeysCommand::Discard => {
             let _instance_lock = database::instance_lock(&config.database)?;
-            let given_up = db.discard_secrets(config.keys.secret()).await.context("nothing was given up")?;
+            let given_up = db.discard_secrets_and_rekey(config.keys.secret()).await.context("nothing was given up")?;
             Ok(format!(
                 "given up: {} API keys, {} links of invitations, {} letters",
                 given_up.api_keys, given_up.links, given_up.letters
@@ -67,7 +67,7 @@ mod tests {
         establish_realm(&store, &Argon2id::new(), &config.realm).await?;
         let owner: UserId = store.realm().user_by_email("ada@example.org").unwrap().id;
         let key = store.credentials(owner).await?.and_then(|credentials| credentials.api_key);
-        store.stop().await;
+        store.flush_and_close().await;
         Ok(key.map(|key| key.expose().to_owned()))
     }
 

@@ -1,10 +1,11 @@
 //! Long polls that wait without the HTTP library.
 //!
 //! A poll waits for most of a minute with nothing to read and nothing to write, while the HTTP library keeps its
-//! buffers for it: most of the memory of an idle poll. So when a request reports that it waits ([`LongWait`]), its
-//! connection is taken apart. What is left is the stream, the response in the making, and a request head that stands
-//! for the one that was read. When the response is there, the library gets the stream again ([`Resumed`]): it reads
-//! that head, is given the response for it, and goes on with what the client has sent in the meantime.
+//! buffers for it: most of the memory of an idle poll. So when a request reports that it waits ([`LongPollSignal`]),
+//! its connection is taken apart. What is left is the stream, the response in the making, and a request head that
+//! stands for the one that was read. When the response is there, the library gets the stream again
+//! ([`ResumedConnection`]): it reads that head, is given the response for it, and goes on with what the client has sent
+//! in the meantime.
 //!
 //! So the library writes every byte of a response, detached or not: keep-alive, `Connection: close`, HTTP/1.0, `HEAD`.
 //! One kind of response is written here, because most are of it: that to a client that polls again
@@ -20,12 +21,14 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
-use chat_http::{LongWait, Repoll};
+use chat_http::{LongPollSignal, RepollableRequest};
 use http::header::{CONNECTION, UPGRADE};
 use http::{Method, Request, Response, Version};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
-use server_kit::listen::{Detach, DetachedConnection, ResponseFuture, Resumed, Stream};
+use server_kit::http_listener::{
+    BoxedConnectionStream, DetachableRequest, DetachedConnection, ResponseFuture, ResumedConnection,
+};
 use server_kit::shutdown::CancellationToken;
 use tokio::io::{AsyncWriteExt as _, ReadBuf};
 use tokio::time::timeout;
@@ -57,7 +60,7 @@ enum State {
 /// A request that may wait without the library.
 pub(crate) struct Detached {
     responding: ResponseFuture,
-    wait: LongWait,
+    wait: LongPollSignal,
     stand_in: StandIn,
     /// The head as it was sent, of a request that may be answered without the library when it is sent again.
     head: Option<Box<[u8]>>,
@@ -73,7 +76,7 @@ impl InFlight {
         *state = match StandIn::of(&request) {
             None => State::Bound(route(request)),
             Some(stand_in) => {
-                let wait = LongWait::default();
+                let wait = LongPollSignal::default();
                 request.extensions_mut().insert(wait.clone());
                 let head = self.head();
                 let head = fast_repoll::is_plain(&request, &head).then(|| head.as_slice().into());
@@ -107,15 +110,15 @@ impl InFlight {
     }
 }
 
-impl Detach for InFlight {
-    type Detached = Detached;
+impl DetachableRequest for InFlight {
+    type DetachedRequest = Detached;
 
-    fn new(response: Option<Response<Body>>) -> Arc<Self> {
+    fn new_for_connection(response: Option<Response<Body>>) -> Arc<Self> {
         let state = response.map_or(State::Free, State::Responded);
         Arc::new(Self { state: Mutex::new(state), ..Self::default() })
     }
 
-    fn respond(
+    fn respond_to_next_request(
         self: &Arc<Self>,
         request: Request<Incoming>,
         route: impl FnOnce(Request<Incoming>) -> ResponseFuture,
@@ -125,7 +128,7 @@ impl Detach for InFlight {
         poll_fn(move |context| in_flight.poll(context))
     }
 
-    fn bytes_read(&self, bytes: &[u8]) {
+    fn on_bytes_read(&self, bytes: &[u8]) {
         let mut head = self.head();
         head.clear();
         if fast_repoll::is_whole_head(bytes) {
@@ -133,21 +136,21 @@ impl Detach for InFlight {
         }
     }
 
-    fn write_begun(&self) {
+    fn on_write_started(&self) {
         self.unwritten.store(true, Ordering::Relaxed);
     }
 
-    fn all_written(&self) {
+    fn on_all_written(&self) {
         self.unwritten.store(false, Ordering::Relaxed);
     }
 
-    fn take(&self) -> Option<Detached> {
+    fn detach_if_possible(&self) -> Option<Detached> {
         if self.unwritten.load(Ordering::Relaxed) {
             return None;
         }
         let mut state = self.state();
         match std::mem::take(&mut *state) {
-            State::Detachable(detached) if detached.wait.has_begun() => Some(detached),
+            State::Detachable(detached) if detached.wait.is_waiting() => Some(detached),
             other => {
                 *state = other;
                 None
@@ -155,11 +158,11 @@ impl Detach for InFlight {
         }
     }
 
-    fn wait(
+    fn wait_for_resume(
         detached: DetachedConnection<Detached>,
         stopping: &CancellationToken,
         keep_alive_timeout: Duration,
-    ) -> impl Future<Output = Option<Resumed>> + Send {
+    ) -> impl Future<Output = Option<ResumedConnection>> + Send {
         WaitingPoll::new(detached).resume(stopping, keep_alive_timeout)
     }
 }
@@ -201,7 +204,7 @@ impl StandIn {
 
 /// A connection whose request waits.
 struct WaitingPoll {
-    stream: Stream,
+    stream: BoxedConnectionStream,
     responding: ResponseFuture,
     stand_in: StandIn,
     repoll: Option<RecognizedPoll>,
@@ -212,21 +215,21 @@ struct WaitingPoll {
 /// How the request is recognized when the client sends it again, and answered.
 struct RecognizedPoll {
     pattern: Pattern,
-    repoll: Arc<dyn Repoll>,
+    repoll: Arc<dyn RepollableRequest>,
 }
 
 impl RecognizedPoll {
     /// `None` where the library has to read each request.
     fn of(detached: &Detached) -> Option<Self> {
-        let repoll = Arc::clone(detached.wait.repoll()?);
-        let pattern = Pattern::of(detached.head.as_deref()?, repoll.parameter())?;
+        let repoll = Arc::clone(detached.wait.offered_repoll()?);
+        let pattern = Pattern::of(detached.head.as_deref()?, repoll.varying_query_parameter())?;
         Some(Self { pattern, repoll })
     }
 
     /// Answers the next bytes of the client, if they are the same request.
     fn respond(&self, bytes: &[u8]) -> Option<ResponseFuture> {
         let number = self.pattern.number(bytes)?;
-        Arc::clone(&self.repoll).poll_after(number)
+        Arc::clone(&self.repoll).answer_with_number(number)
     }
 }
 
@@ -240,7 +243,7 @@ impl WaitingPoll {
 
     /// Returns when the library is needed: with a response that it has to write, or with what the client has sent after
     /// a response that was written here. Returns `None` when the connection is over.
-    async fn resume(mut self, stopping: &CancellationToken, keep_alive_timeout: Duration) -> Option<Resumed> {
+    async fn resume(mut self, stopping: &CancellationToken, keep_alive_timeout: Duration) -> Option<ResumedConnection> {
         loop {
             let response = poll_fn(|context| self.poll(context)).await?;
             let is_stopping = stopping.is_cancelled();
@@ -257,16 +260,16 @@ impl WaitingPoll {
             };
             match self.repoll.as_ref().and_then(|repoll| repoll.respond(&request)) {
                 Some(responding) => self.responding = responding,
-                None => return Some(Resumed { stream: self.stream, start: request, response: None }),
+                None => return Some(ResumedConnection { stream: self.stream, start: request, response: None }),
             }
         }
     }
 
-    fn resumed(self, response: Response<Body>, is_last: bool) -> Resumed {
+    fn resumed(self, response: Response<Body>, is_last: bool) -> ResumedConnection {
         let Self { stream, stand_in, early, .. } = self;
         let mut start = stand_in.head(is_last);
         start.extend_from_slice(&early);
-        Resumed { stream, start: start.into(), response: Some(response) }
+        ResumedConnection { stream, start: start.into(), response: Some(response) }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Response<Body>>> {

@@ -33,8 +33,8 @@ mod long_poll_detach;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use server_kit::config::ConfigExit;
-use server_kit::error_chain::describe_error;
+use server_kit::config::ConfigEarlyExit;
+use server_kit::error_chain::format_error_chain;
 use server_kit::logging;
 
 use crate::config::{Command, Config};
@@ -54,16 +54,16 @@ const PROGRAM: &str = "chat-server";
 fn main() -> ExitCode {
     let config = match config::read(std::env::args_os()) {
         Ok(config) => config,
-        Err(end) => return end.exit_code(PROGRAM),
+        Err(end) => return end.print_and_exit_code(PROGRAM),
     };
     if let Err(error) = serve::check(&config) {
-        return ConfigExit::Invalid(describe_error(error.as_ref())).exit_code(PROGRAM);
+        return ConfigEarlyExit::Invalid(format_error_chain(error.as_ref())).print_and_exit_code(PROGRAM);
     }
-    logging::start(config.observing.log_format, config.observing.filter());
+    logging::start_logging(config.observing.log_format, config.observing.filter());
     match run(&config) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tracing::error!("stopping: {}", describe_error(error.as_ref()));
+            tracing::error!("stopping: {}", format_error_chain(error.as_ref()));
             ExitCode::FAILURE
         }
     }

@@ -7,7 +7,7 @@ use argon2::password_hash::phc;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher as _, PasswordVerifier as _, Version};
 use async_trait::async_trait;
 use chat_core::model::user::PasswordHash;
-use chat_http::Passwords;
+use chat_http::PasswordHashing;
 use chat_http::error::InternalError;
 use tokio::sync::Semaphore;
 
@@ -55,7 +55,7 @@ impl Argon2id {
 }
 
 #[async_trait]
-impl Passwords for Argon2id {
+impl PasswordHashing for Argon2id {
     async fn hash(&self, password: String) -> Result<PasswordHash, InternalError> {
         if password.is_empty() || password.len() > PASSWORD_MAX_BYTES {
             return Err(InternalError::without_cause("a password has 1 to 1024 bytes"));
@@ -67,7 +67,7 @@ impl Passwords for Argon2id {
         .await
     }
 
-    async fn matches(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, InternalError> {
+    async fn verify_password(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, InternalError> {
         // A length is no secret of ours.
         if password.len() > PASSWORD_MAX_BYTES {
             return Ok(false);
@@ -103,18 +103,18 @@ mod tests {
         let hash = passwords.hash("correct horse".to_owned()).await.unwrap();
         assert!(hash.0.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{}", hash.0);
         assert_ne!(passwords.hash("correct horse".to_owned()).await.unwrap(), hash, "the salt is drawn");
-        assert!(passwords.matches("correct horse".to_owned(), Some(hash.clone())).await.unwrap());
+        assert!(passwords.verify_password("correct horse".to_owned(), Some(hash.clone())).await.unwrap());
         for wrong in ["", "correct hors", "Correct horse"] {
-            assert!(!passwords.matches(wrong.to_owned(), Some(hash.clone())).await.unwrap(), "{wrong}");
+            assert!(!passwords.verify_password(wrong.to_owned(), Some(hash.clone())).await.unwrap(), "{wrong}");
         }
-        assert!(passwords.matches("x".to_owned(), Some(PasswordHash("plain".to_owned()))).await.is_err());
+        assert!(passwords.verify_password("x".to_owned(), Some(PasswordHash("plain".to_owned()))).await.is_err());
     }
 
     #[tokio::test]
     async fn no_password_opens_an_account_without_one() {
         let passwords = Argon2id::new();
         for password in ["", "correct horse"] {
-            assert!(!passwords.matches(password.to_owned(), None).await.unwrap());
+            assert!(!passwords.verify_password(password.to_owned(), None).await.unwrap());
         }
         assert!(phc::PasswordHash::new(NOBODYS).is_ok(), "and comparing it is the work of comparing a real one");
     }
@@ -124,9 +124,9 @@ mod tests {
         let passwords = Argon2id::new();
         let most = "x".repeat(PASSWORD_MAX_BYTES);
         let hash = passwords.hash(most.clone()).await.unwrap();
-        assert!(passwords.matches(most.clone(), Some(hash.clone())).await.unwrap());
+        assert!(passwords.verify_password(most.clone(), Some(hash.clone())).await.unwrap());
         let longer = most + "x";
-        assert!(!passwords.matches(longer.clone(), Some(hash)).await.unwrap());
+        assert!(!passwords.verify_password(longer.clone(), Some(hash)).await.unwrap());
         assert!(passwords.hash(longer).await.is_err());
         assert!(passwords.hash(String::new()).await.is_err());
     }

@@ -12,16 +12,19 @@ use chat_core::log::store::{EventLog as _, QueueStore as _};
 use chat_core::messages::retention;
 use chat_core::push::{PushStore as _, SENT_KEPT_S};
 use chat_http::{
-    ApiSettings, BrowserSettings, Chat, ChatComponents, Components, Invitations, Polls, Push, Runtime as _,
+    ApiSettings, BaseComponents, BrowserComponents, ChatComponents, ChatService, ClockAndRandomness as _,
+    InvitationComponents, PushComponents, RunningPolls,
 };
-use chat_storage::Store;
-use server_kit::health::{DatabaseHealth, HealthProbe};
+use chat_storage::ChatStore;
+use server_kit::health::{DatabaseHealthProbe, HealthProbe};
+use server_kit::http_listener::{
+    BoundListener, Listener, ListenerErrorBodies, ListenerLimits, MinimumBodyRate, WRITE_STALL_TIMEOUT,
+};
 use server_kit::instance_lock::InstanceLock;
-use server_kit::listen::{BodyRate, BoundListener, Listener, ListenerLimits, Refusals, WRITE_TIMEOUT};
 use server_kit::metrics::MetricsServer;
-use server_kit::shutdown::{BoundedShutdown, CancellationToken, cancel_on_signal, drain_timeout};
-use server_kit::tls::{TlsCertificate, TlsError};
-use task_set::{TaskEnded, TaskSet};
+use server_kit::shutdown::{BoundedShutdown, CancellationToken, cancel_on_termination_signal, request_drain_timeout};
+use server_kit::tls::{ReloadableTlsCertificate, TlsCertificateError};
+use task_set::{TaskSet, UnexpectedTaskEnd};
 use tokio::time::{Instant, MissedTickBehavior};
 use uuid::Uuid;
 
@@ -53,7 +56,7 @@ const LOG_MARGIN_S: i64 = 3600;
 const SKEW_MAX_S: i64 = 600;
 
 /// The answers of the listener, in the format of this server's other errors.
-const REFUSALS: Refusals = Refusals {
+const REFUSALS: ListenerErrorBodies = ListenerErrorBodies {
     busy: r#"{"result":"error","msg":"Too many connections","code":"BAD_REQUEST"}"#,
     late: r#"{"result":"error","msg":"Request took too long to arrive","code":"BAD_REQUEST"}"#,
     request_id: || Uuid::new_v4().simple().to_string(),
@@ -77,7 +80,7 @@ pub(crate) fn check(config: &Config) -> anyhow::Result<()> {
 /// When the server cannot become ready.
 pub(crate) async fn serve(config: &Config) -> anyhow::Result<()> {
     let mut background = TaskSet::default();
-    let stopping = cancel_on_signal(&mut background).context("cannot wait for signals")?;
+    let stopping = cancel_on_termination_signal(&mut background).context("cannot wait for signals")?;
     let started = tokio::select! {
         started = start(config, &mut background) => started,
         () = stopping.cancelled() => return Ok(()),
@@ -99,24 +102,28 @@ async fn run(
             Instant::now()
         },
         worker(&mut background, &store, &stopping),
-        main.serve_detaching::<InFlight>(router, stopping.clone()),
+        main.serve_detachable_requests::<InFlight>(router, stopping.clone()),
         end_polls(&polls, &stopping),
         serve_metrics(metrics, stopping.clone())
     );
     let mut shutdown = BoundedShutdown::new(begun, limit);
-    shutdown.record_connections(cut);
-    shutdown.end("background tasks", background.shutdown()).await;
-    shutdown.end("database", store.stop()).await;
-    shutdown.report();
+    shutdown.record_cut_connections(cut);
+    shutdown.wait_for_part("background tasks", background.abort_and_join_all()).await;
+    shutdown.wait_for_part("database", store.flush_and_close()).await;
+    shutdown.log_result();
     failed.map_or(Ok(()), |task| Err(task.into()))
 }
 
 /// Returns when the server stops, and stops it when a task ends that was to run on: a server that only seems to run is
 /// of no use.
-async fn worker(background: &mut TaskSet, store: &Store, stopping: &CancellationToken) -> Option<TaskEnded> {
+async fn worker(
+    background: &mut TaskSet,
+    store: &ChatStore,
+    stopping: &CancellationToken,
+) -> Option<UnexpectedTaskEnd> {
     let ended = tokio::select! {
-        ended = poll_fn(|context| background.poll_ended(context)) => ended,
-        ended = store.task_ended() => ended,
+        ended = poll_fn(|context| background.poll_unexpected_end(context)) => ended,
+        ended = store.wait_for_task_end() => ended,
         () = stopping.cancelled() => return None,
     };
     tracing::error!(task = ended.name, "stopping: a task ended that was to run on");
@@ -127,10 +134,10 @@ async fn worker(background: &mut TaskSet, store: &Store, stopping: &Cancellation
 /// A server that is ready.
 struct Server {
     main: Listener,
-    router: Chat,
+    router: ChatService,
     metrics: Option<MetricsServer>,
-    store: Arc<Store>,
-    polls: Arc<Polls>,
+    store: Arc<ChatStore>,
+    polls: Arc<RunningPolls>,
     _instance_lock: Option<InstanceLock>,
 }
 
@@ -151,25 +158,25 @@ async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Serv
     let files = Arc::new(Files::open(config)?);
     let passwords = Arc::new(Argon2id::new());
     let founded = bootstrap::establish_realm(store.as_ref(), passwords.as_ref(), &config.realm).await?;
-    background.spawn("give memory back", memory::keep_giving_back());
-    background.spawn("sweep", sweep(Arc::clone(&store), config.limits.event_queue_timeout_s()));
+    background.spawn_until_stopped("give memory back", memory::keep_giving_back());
+    background.spawn_until_stopped("sweep", sweep(Arc::clone(&store), config.limits.event_queue_timeout_s()));
     let post = Mailer::new(&config.mail, config.database.data_dir.join("mail"))?;
-    background.spawn("send letters", post.deliver(Arc::<Store>::clone(&store)));
-    background.spawn("write data exports", export_worker(config, (&store, &files, &base_url)));
+    background.spawn_until_stopped("send letters", post.deliver(Arc::<ChatStore>::clone(&store)));
+    background.spawn_until_stopped("write data exports", export_worker(config, (&store, &files, &base_url)));
     let domain = ChatComponents {
-        realm: Arc::<Store>::clone(&store),
-        log: Arc::<Store>::clone(&store),
-        queues: Arc::<Store>::clone(&store),
-        messages: Arc::<Store>::clone(&store),
-        presences: Arc::<Store>::clone(&store),
-        bot_storage: Arc::<Store>::clone(&store),
-        widgets: Arc::<Store>::clone(&store),
-        drafts: Arc::<Store>::clone(&store),
-        scheduled: Arc::<Store>::clone(&store),
-        typing: Arc::<Store>::clone(&store),
+        realm: Arc::<ChatStore>::clone(&store),
+        log: Arc::<ChatStore>::clone(&store),
+        queues: Arc::<ChatStore>::clone(&store),
+        messages: Arc::<ChatStore>::clone(&store),
+        presences: Arc::<ChatStore>::clone(&store),
+        bot_storage: Arc::<ChatStore>::clone(&store),
+        widgets: Arc::<ChatStore>::clone(&store),
+        drafts: Arc::<ChatStore>::clone(&store),
+        scheduled: Arc::<ChatStore>::clone(&store),
+        typing: Arc::<ChatStore>::clone(&store),
         files,
-        attachments: Arc::<Store>::clone(&store),
-        exports: Arc::<Store>::clone(&store),
+        attachments: Arc::<ChatStore>::clone(&store),
+        exports: Arc::<ChatStore>::clone(&store),
         polls: Arc::default(),
         passwords,
         invitations: invitations(config, &store),
@@ -178,18 +185,23 @@ async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Serv
         settings: settings(config, base_url),
     };
     let polls = Arc::clone(&domain.polls);
-    let router = chat_http::router(parts(config, &store), Some(domain));
-    router.announce_restart().await;
-    background.spawn("send scheduled messages", deliver(router.clone()));
+    let router = chat_http::build_chat_service(parts(config, &store), Some(domain));
+    router.enqueue_restart_event().await;
+    background.spawn_until_stopped("send scheduled messages", deliver(router.clone()));
     let url = bound.url();
-    let main = bound.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
+    let main = bound.listen(limits(config))?.with_trusted_proxies(config.address.trusted_proxies.clone());
     tracing::info!("listening on {url}");
     Ok(Server { main, router, metrics, store, polls, _instance_lock: instance_lock })
 }
 
-fn tls(config: &Config, background: &mut TaskSet) -> Result<Option<Arc<TlsCertificate>>, TlsError> {
+fn tls(
+    config: &Config,
+    background: &mut TaskSet,
+) -> Result<Option<Arc<ReloadableTlsCertificate>>, TlsCertificateError> {
     let files = config.address.tls_files();
-    files.map(|(certificate, key)| TlsCertificate::serve(certificate, key, background)).transpose()
+    files
+        .map(|(certificate, key)| ReloadableTlsCertificate::load_with_sighup_reload(certificate, key, background))
+        .transpose()
 }
 
 fn base_url(config: &Config, bound: &BoundListener) -> String {
@@ -202,8 +214,8 @@ fn base_url(config: &Config, bound: &BoundListener) -> String {
     bound.url()
 }
 
-fn parts(config: &Config, store: &Store) -> Components {
-    Components {
+fn parts(config: &Config, store: &ChatStore) -> BaseComponents {
+    BaseComponents {
         runtime: Arc::new(SystemRuntime),
         health: health(store.clone()),
         rate_limit_per_ip: config.limits.rate_limit_per_ip(),
@@ -212,56 +224,60 @@ fn parts(config: &Config, store: &Store) -> Components {
 }
 
 /// Begins to notify telephones, where there is a service for it.
-fn notify(config: &Config, (store, base_url): (&Arc<Store>, &str), background: &mut TaskSet) -> anyhow::Result<Push> {
-    let devices = Arc::<Store>::clone(store);
+fn notify(
+    config: &Config,
+    (store, base_url): (&Arc<ChatStore>, &str),
+    background: &mut TaskSet,
+) -> anyhow::Result<PushComponents> {
+    let devices = Arc::<ChatStore>::clone(store);
     let brand = &config.address.brand;
     let Some(bouncer) = push::service(&config.push, base_url, brand)? else {
-        return Ok(Push { devices, bouncer: None });
+        return Ok(PushComponents { devices, bouncer: None });
     };
     let worker = PushWorker {
         store: Arc::clone(store),
         bouncer: Arc::clone(&bouncer),
         base_url: base_url.to_owned(),
         brand: brand.clone(),
-        node: format!("{:032x}", SystemRuntime.fresh_id()),
+        node: format!("{:032x}", SystemRuntime.random_id()),
     };
-    background.spawn("notify telephones", worker.keep());
-    Ok(Push { devices, bouncer: Some(bouncer) })
+    background.spawn_until_stopped("notify telephones", worker.keep());
+    Ok(PushComponents { devices, bouncer: Some(bouncer) })
 }
 
 /// Writes the exports that administrators request.
 fn export_worker(
     config: &Config,
-    (store, files, base_url): (&Arc<Store>, &Arc<Files>, &str),
+    (store, files, base_url): (&Arc<ChatStore>, &Arc<Files>, &str),
 ) -> impl Future<Output = ()> + Send + 'static {
     let worker = ExportWorker {
         store: Arc::clone(store),
         files: Arc::<Files>::clone(files),
         base_url: base_url.to_owned(),
-        node: format!("{:032x}", SystemRuntime.fresh_id()),
+        node: format!("{:032x}", SystemRuntime.random_id()),
         folder: config.database.data_dir.join(EXPORTS),
         decisions: DecisionQueue::default(),
     };
     let store = Arc::clone(store);
-    worker.keep(async move |now_s| is_in_time(store.ahead_of_database_s(now_s).await))
+    worker.keep(async move |now_s| is_in_time(store.clock_ahead_of_database_s(now_s).await))
 }
 
-fn invitations(config: &Config, store: &Arc<Store>) -> Invitations {
-    Invitations {
-        links: Arc::<Store>::clone(store),
+fn invitations(config: &Config, store: &Arc<ChatStore>) -> InvitationComponents {
+    InvitationComponents {
+        links: Arc::<ChatStore>::clone(store),
         validity_min: config.invitations.validity_min(),
         per_day: config.invitations.per_day(),
     }
 }
 
 /// In an empty installation logs the code that makes the organization on a page.
-fn browser(config: &Config, founded: Founded, base_url: &str) -> anyhow::Result<BrowserSettings> {
+fn browser(config: &Config, founded: Founded, base_url: &str) -> anyhow::Result<BrowserComponents> {
     let setup_code = match founded {
         Founded::Realm => None,
         Founded::Nothing => Some(bootstrap::setup_code(base_url)?),
     };
     let session_lifetime_s = config.browser.session_lifetime_s();
-    Ok(BrowserSettings { session_lifetime_s, setup_code, client: Some(Arc::new(EmbeddedClient::new())) })
+    Ok(BrowserComponents { session_lifetime_s, setup_code, client: Some(Arc::new(EmbeddedClient::new())) })
 }
 
 fn settings(config: &Config, base_url: String) -> ApiSettings {
@@ -276,10 +292,10 @@ fn settings(config: &Config, base_url: String) -> ApiSettings {
     }
 }
 
-fn health(store: Store) -> Arc<dyn HealthProbe> {
-    Arc::new(DatabaseHealth::new(move || {
+fn health(store: ChatStore) -> Arc<dyn HealthProbe> {
+    Arc::new(DatabaseHealthProbe::new(move || {
         let store = store.clone();
-        async move { store.probe().await }
+        async move { store.check_writable().await }
     }))
 }
 
@@ -287,18 +303,18 @@ fn limits(config: &Config) -> ListenerLimits {
     ListenerLimits {
         header_timeout: config.limits.header_timeout(),
         keep_alive_timeout: config.limits.keep_alive_timeout(),
-        drain_timeout: drain_timeout(config.limits.shutdown_timeout()),
+        drain_timeout: request_drain_timeout(config.limits.shutdown_timeout()),
         connections_max: config.limits.connections_max(),
         connections_per_address: config.limits.connections_per_address(),
-        body_rate: BodyRate::default(),
-        write_timeout: WRITE_TIMEOUT,
+        body_rate: MinimumBodyRate::default(),
+        write_timeout: WRITE_STALL_TIMEOUT,
         refusals: REFUSALS,
     }
 }
 
 fn metrics_server(config: &Config, background: &mut TaskSet) -> anyhow::Result<Option<MetricsServer>> {
     let address = config.observing.metrics_listen;
-    Ok(address.map(|address| MetricsServer::start(address, limits(config), background)).transpose()?)
+    Ok(address.map(|address| MetricsServer::record_and_listen(address, limits(config), background)).transpose()?)
 }
 
 async fn serve_metrics(metrics: Option<MetricsServer>, stopping: CancellationToken) {
@@ -308,18 +324,18 @@ async fn serve_metrics(metrics: Option<MetricsServer>, stopping: CancellationTok
 }
 
 /// A poll waits for up to a minute: connections that drain shall not wait for it.
-async fn end_polls(polls: &Polls, stopping: &CancellationToken) {
+async fn end_polls(polls: &RunningPolls, stopping: &CancellationToken) {
     stopping.cancelled().await;
-    polls.stop();
+    polls.answer_all_on_shutdown();
 }
 
 /// Any number of nodes may do it at once: a message goes out by the one that takes it first.
-async fn deliver(chat: Chat) {
+async fn deliver(chat: ChatService) {
     let mut tick = tokio::time::interval(DELIVERY_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
-        while chat.send_due().await {}
+        while chat.send_due_scheduled_messages().await {}
     }
 }
 
@@ -335,12 +351,12 @@ fn is_in_time(ahead_of_database_s: Result<i64, StoreError>) -> bool {
 }
 
 /// Any number of nodes may do it at once: each deletes what the others left.
-async fn sweep(store: Arc<Store>, event_queue_timeout_s: i64) {
+async fn sweep(store: Arc<ChatStore>, event_queue_timeout_s: i64) {
     let mut tick = tokio::time::interval(SWEEP_INTERVAL);
     loop {
         tick.tick().await;
         let now_s = SystemRuntime.now_s();
-        if !is_in_time(store.ahead_of_database_s(now_s).await) {
+        if !is_in_time(store.clock_ahead_of_database_s(now_s).await) {
             continue;
         }
         match store.expire(now_s).await {

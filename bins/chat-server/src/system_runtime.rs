@@ -5,7 +5,7 @@
 
 use std::time::SystemTime;
 
-use chat_http::Runtime;
+use chat_http::ClockAndRandomness;
 
 /// The system's clock and the system's generator.
 #[derive(Debug, Clone, Copy)]
@@ -29,18 +29,18 @@ impl SystemRuntime {
     }
 }
 
-impl Runtime for SystemRuntime {
+impl ClockAndRandomness for SystemRuntime {
     #[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
     fn now_us(&self) -> i64 {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
     }
 
-    fn fresh_id(&self) -> u128 {
+    fn random_id(&self) -> u128 {
         u128::from_le_bytes(Self::bytes())
     }
 
-    fn random(&self) -> [u8; 64] {
+    fn random_bytes(&self) -> [u8; 64] {
         Self::bytes()
     }
 }
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn the_clock_is_after_the_year_2020_and_nothing_is_drawn_twice() {
         assert!(SystemRuntime.now_us() > 1_577_836_800_000_000);
-        assert_ne!(SystemRuntime.fresh_id(), SystemRuntime.fresh_id());
-        assert_ne!(SystemRuntime.random(), SystemRuntime.random());
+        assert_ne!(SystemRuntime.random_id(), SystemRuntime.random_id());
+        assert_ne!(SystemRuntime.random_bytes(), SystemRuntime.random_bytes());
     }
 }

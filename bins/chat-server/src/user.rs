@@ -17,8 +17,8 @@ use chat_core::people::account::{self, NewUser};
 use chat_core::people::{password_reset, sign_in_link};
 use chat_core::permission::administer::{self, AccountError};
 use chat_core::wire::channel::ChannelStatistics;
-use chat_http::Passwords as _;
-use chat_storage::Store;
+use chat_http::PasswordHashing as _;
+use chat_storage::ChatStore;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
@@ -39,12 +39,12 @@ pub(crate) async fn run(config: &Config, command: &UserCommand) -> anyhow::Resul
         Ok(()) => execute(&store, command).await,
         Err(error) => Err(error),
     };
-    store.stop().await;
+    store.flush_and_close().await;
     println!("{}", done?);
     Ok(())
 }
 
-async fn execute(store: &Store, command: &UserCommand) -> anyhow::Result<Value> {
+async fn execute(store: &ChatStore, command: &UserCommand) -> anyhow::Result<Value> {
     if store.realm().realm().is_none() {
         bail!("there is no organization yet: start chat-server once with --owner-email and --owner-password");
     }
@@ -58,7 +58,7 @@ async fn execute(store: &Store, command: &UserCommand) -> anyhow::Result<Value> 
     }
 }
 
-async fn create(store: &Store, arguments: &CreateUser) -> anyhow::Result<Value> {
+async fn create(store: &ChatStore, arguments: &CreateUser) -> anyhow::Result<Value> {
     account::check_new(&store.realm(), &arguments.name, &arguments.email)?;
     let api_key = fresh_key()?;
     let new = NewUser {
@@ -86,7 +86,7 @@ async fn password_hash(given: Option<&SecretString>, from_stdin: bool) -> anyhow
     Ok(Some(Argon2id::new().hash(password).await?))
 }
 
-async fn deactivate(store: &Store, email: &str) -> anyhow::Result<Value> {
+async fn deactivate(store: &ChatStore, email: &str) -> anyhow::Result<Value> {
     let user_id = commit(store, |realm, commit| {
         let user = person(realm, email)?;
         administer::may_deactivate(realm, &operator(user), user)?;
@@ -96,7 +96,7 @@ async fn deactivate(store: &Store, email: &str) -> anyhow::Result<Value> {
     Ok(json!({"user_id": user_id.await?, "email": email, "is_active": false}))
 }
 
-async fn set_role(store: &Store, email: &str, role: Role) -> anyhow::Result<Value> {
+async fn set_role(store: &ChatStore, email: &str, role: Role) -> anyhow::Result<Value> {
     let channels: Vec<_> = store.realm().channels().map(|channel| channel.id).collect();
     let figures = ChannelStatistics::new(store.first_messages(&channels).await?);
     let user_id = commit(store, |realm, commit| {
@@ -108,7 +108,7 @@ async fn set_role(store: &Store, email: &str, role: Role) -> anyhow::Result<Valu
     Ok(json!({"user_id": user_id.await?, "email": email, "role": i64::from(role)}))
 }
 
-async fn set_password(store: &Store, arguments: &SetPassword) -> anyhow::Result<Value> {
+async fn set_password(store: &ChatStore, arguments: &SetPassword) -> anyhow::Result<Value> {
     let hash = password_hash(arguments.password.as_ref(), arguments.password_stdin).await?;
     let user_id = commit(store, |realm, commit| {
         let user = person(realm, &arguments.email)?;
@@ -118,7 +118,7 @@ async fn set_password(store: &Store, arguments: &SetPassword) -> anyhow::Result<
     Ok(json!({"user_id": user_id.await?, "email": arguments.email}))
 }
 
-async fn sign_in_link(store: &Store, email: &str) -> anyhow::Result<Value> {
+async fn sign_in_link(store: &ChatStore, email: &str) -> anyhow::Result<Value> {
     let secret = InvitationSecret::new(fresh_key()?);
     let path = commit(store, |realm, commit| {
         let user = person(realm, email)?;
@@ -128,7 +128,7 @@ async fn sign_in_link(store: &Store, email: &str) -> anyhow::Result<Value> {
     Ok(json!({"email": email, "path": path.await?, "valid_for_s": sign_in_link::VALID_S}))
 }
 
-async fn reset_api_key(store: &Store, email: &str) -> anyhow::Result<Value> {
+async fn reset_api_key(store: &ChatStore, email: &str) -> anyhow::Result<Value> {
     let api_key = fresh_key()?;
     let user_id = commit(store, |realm, commit| {
         let user = person(realm, email)?;
@@ -150,7 +150,7 @@ fn operator(like: &User) -> User {
 
 /// Takes a decision on the newest realm, and again when a server changed it in the meantime.
 async fn commit<T>(
-    store: &Store,
+    store: &ChatStore,
     decide: impl Fn(&RealmSnapshot, &mut RealmCommit) -> anyhow::Result<T> + Send + Sync,
 ) -> anyhow::Result<T> {
     let committed = DecisionQueue::default().commit(store, SystemRuntime.now_s(), decide).await?;
@@ -169,21 +169,25 @@ mod tests {
     use crate::bootstrap::establish_realm;
     use crate::config::{self, Command};
 
-    async fn founded() -> (TempDir, Store) {
+    async fn founded() -> (TempDir, ChatStore) {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::start(chat_storage::Db::open(None, dir.path(), 4).await.unwrap()).await.unwrap();
+        let store = ChatStore::start_without_secret(
+            chat_storage::ChatDatabase::open_and_migrate(None, dir.path(), 4).await.unwrap(),
+        )
+        .await
+        .unwrap();
         let flags = ["chat-server", "--owner-email", "ada@example.org", "--owner-password", "correct horse"];
         let config = config::read(flags.map(OsString::from)).unwrap();
         establish_realm(&store, &Argon2id::new(), &config.realm).await.unwrap();
         (dir, store)
     }
 
-    fn holder(store: &Store, key: &ApiKey) -> Option<Arc<User>> {
+    fn holder(store: &ChatStore, key: &ApiKey) -> Option<Arc<User>> {
         let realm = store.realm();
         realm.user_by_key(&realm.key_hasher().hash(key)).cloned()
     }
 
-    async fn run_command(store: &Store, line: &str) -> anyhow::Result<Value> {
+    async fn run_command(store: &ChatStore, line: &str) -> anyhow::Result<Value> {
         let config =
             config::read(["chat-server", "user"].into_iter().chain(line.split(' ')).map(OsString::from)).unwrap();
         let Command::User(command) = config.task() else { panic!("{line} is no user command") };
@@ -201,13 +205,13 @@ mod tests {
         assert_eq!((sam.email.as_str(), sam.role, sam.is_active), ("sam@example.org", Role::Member, true));
         assert_eq!(made["user_id"], sam.id.0);
         let hash = store.credentials(sam.id).await.unwrap().unwrap().password_hash;
-        assert!(Argon2id::new().matches("a-long-enough-one".to_owned(), hash).await.unwrap());
+        assert!(Argon2id::new().verify_password("a-long-enough-one".to_owned(), hash).await.unwrap());
 
         run_command(&store, "set-role --email SAM@example.org --role moderator").await.unwrap();
         assert_eq!(store.realm().user(sam.id).unwrap().role, Role::Moderator);
         run_command(&store, "set-password --email sam@example.org --password another-long-one").await.unwrap();
         let hash = store.credentials(sam.id).await.unwrap().unwrap().password_hash;
-        assert!(Argon2id::new().matches("another-long-one".to_owned(), hash).await.unwrap());
+        assert!(Argon2id::new().verify_password("another-long-one".to_owned(), hash).await.unwrap());
         assert!(holder(&store, &key).is_some());
         let again = run_command(&store, "reset-api-key --email sam@example.org").await.unwrap();
         let next = ApiKey::parse(again["api_key"].as_str().unwrap()).unwrap();
@@ -216,7 +220,7 @@ mod tests {
         assert!(link["path"].as_str().unwrap().starts_with(&format!("/sign-in/{}-", sam.id.0)), "{link}");
         run_command(&store, "deactivate --email sam@example.org").await.unwrap();
         assert!(!store.realm().user(sam.id).unwrap().is_active);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     #[tokio::test]
@@ -237,16 +241,20 @@ mod tests {
             assert!(refusal.contains(why), "{line}: {refusal}");
         }
         assert_eq!(store.realm().changed(), before);
-        store.stop().await;
+        store.flush_and_close().await;
     }
 
     #[tokio::test]
     async fn without_an_organization_there_are_no_users() {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::start(chat_storage::Db::open(None, dir.path(), 4).await.unwrap()).await.unwrap();
+        let store = ChatStore::start_without_secret(
+            chat_storage::ChatDatabase::open_and_migrate(None, dir.path(), 4).await.unwrap(),
+        )
+        .await
+        .unwrap();
         let refusal = run_command(&store, "create --email sam@example.org --name Sam").await.unwrap_err().to_string();
         assert!(refusal.contains("--owner-email"), "{refusal}");
         assert!(store.realm().users().next().is_none());
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }

@@ -1,25 +1,25 @@
 //! The client that browsers are served: the port of the wire, met by the files of the program.
 
 use axum::response::Response;
-use chat_http::BrowserClient;
-use chat_web::WebClient;
+use chat_http::WebClientFiles;
+use chat_web::EmbeddedWebClient;
 use http::HeaderMap;
 
 /// The client of `chat-web`.
-pub(crate) struct EmbeddedClient(WebClient);
+pub(crate) struct EmbeddedClient(EmbeddedWebClient);
 
 impl EmbeddedClient {
     pub(crate) fn new() -> Self {
-        Self(WebClient::embedded())
+        Self(EmbeddedWebClient::load_and_compress())
     }
 }
 
-impl BrowserClient for EmbeddedClient {
-    fn index(&self, headers: &HeaderMap) -> Response {
-        self.0.index(headers)
+impl WebClientFiles for EmbeddedClient {
+    fn serve_start_page(&self, headers: &HeaderMap) -> Response {
+        self.0.serve_start_page(headers)
     }
 
-    fn file(&self, name: &str, headers: &HeaderMap) -> Option<Response> {
-        self.0.file(name, headers)
+    fn serve_file(&self, name: &str, headers: &HeaderMap) -> Option<Response> {
+        self.0.serve_file(name, headers)
     }
 }

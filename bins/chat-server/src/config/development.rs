@@ -11,7 +11,7 @@ pub(crate) struct DevelopmentConfig {
     /// Give API keys to whoever names an account, without a password, for work on clients; only for a server that
     /// nobody but this machine reaches
     #[arg(long, env = "CHAT_DEVELOPMENT_LOGIN", value_name = "BOOL", default_value = "false")]
-    #[arg(value_parser = value::boolean, action = ArgAction::Set)]
+    #[arg(value_parser = value::parse_boolean, action = ArgAction::Set)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) development_login: bool,
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use secrecy::SecretString;
-use server_kit::config::{given_secret_text, given_text};
+use server_kit::config::{non_empty_secret_text, non_empty_text};
 
 use super::value;
 
@@ -34,7 +34,7 @@ pub(crate) struct FileConfig {
     #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000_000))]
     upload_quota_mib: u64,
     /// Secret of --s3-access-key-id
-    #[arg(long, env = "CHAT_S3_SECRET_ACCESS_KEY", value_name = "SECRET", value_parser = value::secret)]
+    #[arg(long, env = "CHAT_S3_SECRET_ACCESS_KEY", value_name = "SECRET", value_parser = value::parse_secret)]
     s3_secret_access_key: Option<SecretString>,
 }
 
@@ -52,10 +52,11 @@ pub(crate) struct Bucket<'a> {
 impl FileConfig {
     /// Returns the bucket that files are kept in; `None` for the folder.
     pub(crate) fn bucket(&self) -> Option<Bucket<'_>> {
-        let place = given_text(self.files_url.as_ref())?.strip_prefix(value::S3)?;
+        let place = non_empty_text(self.files_url.as_ref())?.strip_prefix(value::S3)?;
         let (name, prefix) = place.split_once('/').unwrap_or((place, ""));
-        let key = given_text(self.s3_access_key_id.as_ref()).zip(given_secret_text(self.s3_secret_access_key.as_ref()));
-        let (endpoint, region) = (given_text(self.s3_endpoint.as_ref()), given_text(self.s3_region.as_ref()));
+        let key = non_empty_text(self.s3_access_key_id.as_ref())
+            .zip(non_empty_secret_text(self.s3_secret_access_key.as_ref()));
+        let (endpoint, region) = (non_empty_text(self.s3_endpoint.as_ref()), non_empty_text(self.s3_region.as_ref()));
         Some(Bucket { name, prefix, endpoint, region, key })
     }
 
@@ -71,8 +72,8 @@ impl FileConfig {
     /// Returns the key's two halves, each with whether it is there.
     pub(super) fn key_halves(&self) -> [(&'static str, bool); 2] {
         [
-            ("--s3-access-key-id", given_text(self.s3_access_key_id.as_ref()).is_some()),
-            ("--s3-secret-access-key", given_secret_text(self.s3_secret_access_key.as_ref()).is_some()),
+            ("--s3-access-key-id", non_empty_text(self.s3_access_key_id.as_ref()).is_some()),
+            ("--s3-secret-access-key", non_empty_secret_text(self.s3_secret_access_key.as_ref()).is_some()),
         ]
     }
 }

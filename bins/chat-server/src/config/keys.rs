@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use secrecy::{ExposeSecret as _, SecretString};
-use server_kit::config::given_secret;
+use server_kit::config::non_empty_secret;
 
 use super::value;
 
@@ -27,7 +27,7 @@ pub(crate) struct KeyConfig {
     /// Encrypts the key that API keys, links of invitations and waiting letters are encrypted under in the database, at
     /// least 16 characters; the database needs it from its first start with it. `keys reseal` changes it
     /// [default: that key stands beside them]
-    #[arg(long, env = "CHAT_KEY_ENCRYPTION_SECRET", value_name = "SECRET", value_parser = value::secret)]
+    #[arg(long, env = "CHAT_KEY_ENCRYPTION_SECRET", value_name = "SECRET", value_parser = value::parse_secret)]
     key_encryption_secret: Option<SecretString>,
 }
 
@@ -52,14 +52,14 @@ pub(crate) enum KeysCommand {
 pub(crate) struct ResealArgs {
     /// The new secret, at least 16 characters; every server is started with it as --key-encryption-secret from then on
     #[arg(long, env = "CHAT_NEW_KEY_ENCRYPTION_SECRET", value_name = "SECRET", hide_env_values = true)]
-    #[arg(value_parser = value::secret)]
+    #[arg(value_parser = value::parse_secret)]
     pub(crate) new_key_encryption_secret: SecretString,
 }
 
 impl KeyConfig {
     /// Returns the secret, when the operator set one.
     pub(crate) fn secret(&self) -> Option<&SecretString> {
-        given_secret(self.key_encryption_secret.as_ref())
+        non_empty_secret(self.key_encryption_secret.as_ref())
     }
 
     /// Not by the parsers of the values, which would print them.

@@ -14,7 +14,7 @@ pub(crate) struct MailConfig {
     /// them: scheme smtps is TLS from the start (port 465), smtp is STARTTLS (port 587) and to an address
     /// of this machine no TLS (port 25); ?tls=opportunistic takes what the server offers
     /// [default: none, each letter is a file in `mail` below --data-dir]
-    #[arg(long, env = "CHAT_SMTP_URL", value_name = "URL", value_parser = value::secret)]
+    #[arg(long, env = "CHAT_SMTP_URL", value_name = "URL", value_parser = value::parse_secret)]
     smtp_url: Option<SecretString>,
     /// Sender of letters: an address, or a name and an address: Acme chat <chat@example.org>. Needed with
     /// --smtp-url

@@ -22,8 +22,8 @@ use chat_core::transfer::export::Release;
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use secrecy::SecretString;
 use server_kit::config::{
-    ConfigExit, both_or_neither, given_path, given_secret, given_secret_text, given_text, show_only,
-    with_common_settings,
+    ConfigEarlyExit, apply_common_flag_settings, hide_flags_except, non_empty_path, non_empty_secret,
+    non_empty_secret_text, non_empty_text, require_both_or_neither,
 };
 use server_kit::logging::LogFormat;
 use server_kit::trusted_proxies::TrustedProxies;
@@ -126,7 +126,7 @@ pub(crate) enum Command {
         /// Import although the organization forbids something there that cannot be forbidden here; the refusal without
         /// it names what [default: false]
         #[arg(long, env = "CHAT_ACCEPT_LOST_RESTRICTIONS", value_name = "BOOL", default_value = "false")]
-        #[arg(value_parser = value::boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true)]
+        #[arg(value_parser = value::parse_boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true)]
         #[arg(default_missing_value = "true", hide_default_value = true)]
         accept_lost_restrictions: bool,
     },
@@ -193,7 +193,7 @@ pub(crate) struct CreateUser {
     pub(crate) role: Role,
     /// Its password, which other users of this machine may see while the command runs
     /// [default: none, the API key alone opens it]
-    #[arg(long, value_name = "SECRET", value_parser = value::secret, conflicts_with = "password_stdin")]
+    #[arg(long, value_name = "SECRET", value_parser = value::parse_secret, conflicts_with = "password_stdin")]
     pub(crate) password: Option<SecretString>,
     /// Read its password from stdin
     #[arg(long)]
@@ -207,7 +207,7 @@ pub(crate) struct SetPassword {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) email: String,
     /// Its password, which other users of this machine may see while the command runs
-    #[arg(long, value_name = "SECRET", value_parser = value::secret)]
+    #[arg(long, value_name = "SECRET", value_parser = value::parse_secret)]
     #[arg(conflicts_with = "password_stdin", required_unless_present = "password_stdin")]
     pub(crate) password: Option<SecretString>,
     /// Read its password from stdin
@@ -233,10 +233,10 @@ pub(crate) struct AddressConfig {
     pub(crate) brand: String,
     /// PEM file with the certificate chain, to serve TLS directly; read again at SIGHUP
     /// [default: off, a proxy does it]
-    #[arg(long, env = "CHAT_TLS_CERT", value_name = "FILE", value_parser = value::path)]
+    #[arg(long, env = "CHAT_TLS_CERT", value_name = "FILE", value_parser = value::parse_path)]
     tls_cert: Option<PathBuf>,
     /// PEM file with the private key of --tls-cert
-    #[arg(long, env = "CHAT_TLS_KEY", value_name = "FILE", value_parser = value::path)]
+    #[arg(long, env = "CHAT_TLS_KEY", value_name = "FILE", value_parser = value::parse_path)]
     tls_key: Option<PathBuf>,
     /// IP addresses and networks of the proxies before this server, separated by commas. From them, and from
     /// nobody else, the header X-Forwarded-For is read: limits then count who asked the proxy, and
@@ -254,7 +254,7 @@ impl AddressConfig {
 
     /// Certificate and key, when TLS is to be served.
     pub(crate) fn tls_files(&self) -> Option<(&Path, &Path)> {
-        Some((given_path(self.tls_cert.as_ref())?, given_path(self.tls_key.as_ref())?))
+        Some((non_empty_path(self.tls_cert.as_ref())?, non_empty_path(self.tls_key.as_ref())?))
     }
 }
 
@@ -263,7 +263,7 @@ impl AddressConfig {
 #[command(next_help_heading = "Database")]
 pub(crate) struct DatabaseConfig {
     /// postgres:// URL of the database [default: SQLite, embedded, in --data-dir]
-    #[arg(long, env = "DATABASE_URL", value_name = "URL", value_parser = value::secret)]
+    #[arg(long, env = "DATABASE_URL", value_name = "URL", value_parser = value::parse_secret)]
     database_url: Option<SecretString>,
     /// Directory of the embedded database and of uploaded files; created when it is not there
     #[arg(long, env = "CHAT_DATA_DIR", value_name = "DIRECTORY", default_value = "./data/chat")]
@@ -277,7 +277,7 @@ pub(crate) struct DatabaseConfig {
 impl DatabaseConfig {
     /// Returns the URL of the Postgres database, if that is the engine. It may hold a password.
     pub(crate) fn url(&self) -> Option<&str> {
-        given_secret_text(self.database_url.as_ref())
+        non_empty_secret_text(self.database_url.as_ref())
     }
 
     pub(crate) fn connections(&self) -> u32 {
@@ -300,7 +300,7 @@ pub(crate) struct RealmConfig {
     #[arg(long, env = "CHAT_OWNER_NAME", value_name = "NAME", value_parser = value::full_name)]
     owner_name: Option<String>,
     /// Password of its owner, to get the API key with
-    #[arg(long, env = "CHAT_OWNER_PASSWORD", value_name = "SECRET", value_parser = value::secret)]
+    #[arg(long, env = "CHAT_OWNER_PASSWORD", value_name = "SECRET", value_parser = value::parse_secret)]
     owner_password: Option<SecretString>,
 }
 
@@ -315,15 +315,15 @@ pub(crate) struct Owner<'a> {
 impl RealmConfig {
     /// Returns what a new organization is called.
     pub(crate) fn realm_name(&self) -> &str {
-        given_text(self.realm_name.as_ref()).unwrap_or(REALM_NAME)
+        non_empty_text(self.realm_name.as_ref()).unwrap_or(REALM_NAME)
     }
 
     /// Returns the owner of a new organization, when the operator named one.
     pub(crate) fn owner(&self) -> Option<Owner<'_>> {
         Some(Owner {
-            email: given_text(self.owner_email.as_ref())?,
-            name: given_text(self.owner_name.as_ref()).unwrap_or(OWNER_NAME),
-            password: given_secret(self.owner_password.as_ref())?,
+            email: non_empty_text(self.owner_email.as_ref())?,
+            name: non_empty_text(self.owner_name.as_ref()).unwrap_or(OWNER_NAME),
+            password: non_empty_secret(self.owner_password.as_ref())?,
         })
     }
 }
@@ -428,7 +428,7 @@ pub(crate) struct ObservingConfig {
     #[arg(long, env = "CHAT_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
     /// What is logged: a level, or levels by module (`info,chat_http=debug`)
-    #[arg(long, env = "RUST_LOG", value_name = "FILTER", default_value = "info", value_parser = value::log_filter)]
+    #[arg(long, env = "RUST_LOG", value_name = "FILTER", default_value = "info", value_parser = value::validate_log_filter)]
     log_filter: String,
 }
 
@@ -443,21 +443,21 @@ impl ObservingConfig {
 ///
 /// # Errors
 /// When help was asked for, or a value is wrong.
-pub(crate) fn read<I>(arguments: I) -> Result<Config, ConfigExit>
+pub(crate) fn read<I>(arguments: I) -> Result<Config, ConfigEarlyExit>
 where
     I: IntoIterator<Item = OsString>,
 {
     // Every flag may stand before or after the subcommand.
-    let mut command = Config::command().mut_args(with_common_settings);
+    let mut command = Config::command().mut_args(apply_common_flag_settings);
     // Only now does a subcommand have the flags of the whole.
     command.build();
-    let command = command.mut_subcommand("user", |user| show_only(user, &USER_FLAGS));
-    let command = command.mut_subcommand("keys", |keys| show_only(keys, &KEYS_FLAGS));
-    let command = command.mut_subcommand("import", |import| show_only(import, &IMPORT_FLAGS));
-    let command = command.mut_subcommand("export", |export| show_only(export, &IMPORT_FLAGS[1..]));
+    let command = command.mut_subcommand("user", |user| hide_flags_except(user, &USER_FLAGS));
+    let command = command.mut_subcommand("keys", |keys| hide_flags_except(keys, &KEYS_FLAGS));
+    let command = command.mut_subcommand("import", |import| hide_flags_except(import, &IMPORT_FLAGS));
+    let command = command.mut_subcommand("export", |export| hide_flags_except(export, &IMPORT_FLAGS[1..]));
     let matches = command.try_get_matches_from(arguments)?;
     let config = Config::from_arg_matches(&matches)?;
-    config.check().map_err(ConfigExit::Invalid)?;
+    config.check().map_err(ConfigEarlyExit::Invalid)?;
     Ok(config)
 }
 
@@ -469,15 +469,15 @@ impl Config {
 
     fn check(&self) -> Result<(), String> {
         let (address, realm) = (&self.address, &self.realm);
-        let cert = ("--tls-cert", given_path(address.tls_cert.as_ref()).is_some());
-        let key = ("--tls-key", given_path(address.tls_key.as_ref()).is_some());
-        both_or_neither(cert, key)?;
-        let email = ("--owner-email", given_text(realm.owner_email.as_ref()).is_some());
-        let password = ("--owner-password", given_secret(realm.owner_password.as_ref()).is_some());
-        both_or_neither(email, password)?;
+        let cert = ("--tls-cert", non_empty_path(address.tls_cert.as_ref()).is_some());
+        let key = ("--tls-key", non_empty_path(address.tls_key.as_ref()).is_some());
+        require_both_or_neither(cert, key)?;
+        let email = ("--owner-email", non_empty_text(realm.owner_email.as_ref()).is_some());
+        let password = ("--owner-password", non_empty_secret(realm.owner_password.as_ref()).is_some());
+        require_both_or_neither(email, password)?;
         let [id, secret] = self.files.key_halves();
-        both_or_neither(id, secret)?;
-        given_secret_text(realm.owner_password.as_ref())
+        require_both_or_neither(id, secret)?;
+        non_empty_secret_text(realm.owner_password.as_ref())
             .map_or(Ok(()), |text| value::password("--owner-password", text))?;
         self.mail.check()?;
         self.push.check()?;
@@ -487,7 +487,7 @@ impl Config {
             _ => None,
         };
         self.keys.check(keys)?;
-        self.database.url().map_or(Ok(()), value::database_url)
+        self.database.url().map_or(Ok(()), value::validate_database_url)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
 use secrecy::{ExposeSecret as _, SecretString};
-use server_kit::config::{both_or_neither, given_path, given_secret, given_text};
+use server_kit::config::{non_empty_path, non_empty_secret, non_empty_text, require_both_or_neither};
 
 use super::value;
 
@@ -22,16 +22,16 @@ pub(crate) struct PushConfig {
     id: Option<String>,
     /// What it shows there
     #[arg(id = "push-key", long = "push-key", env = "CHAT_PUSH_KEY", value_name = "SECRET")]
-    #[arg(value_parser = value::secret)]
+    #[arg(value_parser = value::parse_secret)]
     key: Option<SecretString>,
     /// JSON key file of a Google service account that may send through FCM: devices of Google are notified without
     /// a bouncer [default: none, they are not]
     #[arg(id = "fcm-service-account", long = "fcm-service-account", env = "CHAT_FCM_SERVICE_ACCOUNT")]
-    #[arg(value_name = "FILE", value_parser = value::path)]
+    #[arg(value_name = "FILE", value_parser = value::parse_path)]
     google_account: Option<PathBuf>,
     /// Key file of Apple's (.p8) for APNs: devices of Apple are notified without a bouncer [default: none, they are
     /// not]
-    #[arg(id = "apns-key", long = "apns-key", env = "CHAT_APNS_KEY", value_name = "FILE", value_parser = value::path)]
+    #[arg(id = "apns-key", long = "apns-key", env = "CHAT_APNS_KEY", value_name = "FILE", value_parser = value::parse_path)]
     apple_key: Option<PathBuf>,
     /// What Apple calls that key
     #[arg(id = "apns-key-id", long = "apns-key-id", env = "CHAT_APNS_KEY_ID", value_name = "ID")]
@@ -47,7 +47,7 @@ pub(crate) struct PushConfig {
     apple_topic: Option<String>,
     /// Notify devices of Apple's sandbox, for apps built for development
     #[arg(id = "apns-sandbox", long = "apns-sandbox", env = "CHAT_APNS_SANDBOX", value_name = "BOOL")]
-    #[arg(default_value = "false", value_parser = value::boolean, action = ArgAction::Set)]
+    #[arg(default_value = "false", value_parser = value::parse_boolean, action = ArgAction::Set)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     is_sandbox: bool,
 }
@@ -67,40 +67,40 @@ pub(crate) struct AppleConfig<'a> {
 impl PushConfig {
     /// Returns the bouncer's address, and name and key there.
     pub(crate) fn bouncer(&self) -> Option<(&str, &str, &str)> {
-        let key = given_secret(self.key.as_ref())?.expose_secret();
-        Some((given_text(self.url.as_ref())?, given_text(self.id.as_ref())?, key))
+        let key = non_empty_secret(self.key.as_ref())?.expose_secret();
+        Some((non_empty_text(self.url.as_ref())?, non_empty_text(self.id.as_ref())?, key))
     }
 
     /// Returns whom Apple knows the operator as, when its devices are notified without a bouncer.
     pub(crate) fn apple(&self) -> Option<AppleConfig<'_>> {
         Some(AppleConfig {
-            key: given_path(self.apple_key.as_ref())?,
-            key_id: given_text(self.apple_key_id.as_ref())?,
-            team_id: given_text(self.apple_team_id.as_ref())?,
-            topic: given_text(self.apple_topic.as_ref())?,
+            key: non_empty_path(self.apple_key.as_ref())?,
+            key_id: non_empty_text(self.apple_key_id.as_ref())?,
+            team_id: non_empty_text(self.apple_team_id.as_ref())?,
+            topic: non_empty_text(self.apple_topic.as_ref())?,
             is_sandbox: self.is_sandbox,
         })
     }
 
     /// Returns the key file for FCM, when devices of Google are notified without a bouncer.
     pub(crate) fn google(&self) -> Option<&Path> {
-        given_path(self.google_account.as_ref())
+        non_empty_path(self.google_account.as_ref())
     }
 
     /// What belongs together comes together, and a bouncer alone.
     pub(super) fn check(&self) -> Result<(), String> {
-        let url = ("--push-url", given_text(self.url.as_ref()).is_some());
-        let id = ("--push-id", given_text(self.id.as_ref()).is_some());
-        let key = ("--push-key", given_secret(self.key.as_ref()).is_some());
-        both_or_neither(url, id)?;
-        both_or_neither(url, key)?;
-        let apple = ("--apns-key", given_path(self.apple_key.as_ref()).is_some());
+        let url = ("--push-url", non_empty_text(self.url.as_ref()).is_some());
+        let id = ("--push-id", non_empty_text(self.id.as_ref()).is_some());
+        let key = ("--push-key", non_empty_secret(self.key.as_ref()).is_some());
+        require_both_or_neither(url, id)?;
+        require_both_or_neither(url, key)?;
+        let apple = ("--apns-key", non_empty_path(self.apple_key.as_ref()).is_some());
         for (name, value) in [
             ("--apns-key-id", &self.apple_key_id),
             ("--apns-team-id", &self.apple_team_id),
             ("--apns-topic", &self.apple_topic),
         ] {
-            both_or_neither(apple, (name, given_text(value.as_ref()).is_some()))?;
+            require_both_or_neither(apple, (name, non_empty_text(value.as_ref()).is_some()))?;
         }
         let direct = [apple, ("--fcm-service-account", self.google().is_some())];
         match direct.into_iter().find(|(_, is_set)| *is_set && url.1) {

@@ -1,13 +1,13 @@
 use super::*;
 
-fn given(flags: &[&str]) -> Result<Config, ConfigExit> {
+fn given(flags: &[&str]) -> Result<Config, ConfigEarlyExit> {
     let arguments = std::iter::once("chat-server").chain(flags.iter().copied());
     read(arguments.map(OsString::from))
 }
 
 fn fault(flags: &[&str]) -> String {
     match given(flags) {
-        Err(ConfigExit::Invalid(line)) => line,
+        Err(ConfigEarlyExit::Invalid(line)) => line,
         other => panic!("{flags:?} is {other:?}"),
     }
 }
@@ -18,7 +18,7 @@ fn without_flags_the_documented_defaults_hold() {
     assert!(matches!(config.task(), Command::Serve));
     assert_eq!(config.address.listen.to_string(), "127.0.0.1:9991");
     assert_eq!(config.address.base_url(), None);
-    assert!(!config.address.trusted_proxies.contain([127, 0, 0, 1].into()));
+    assert!(!config.address.trusted_proxies.contains_address([127, 0, 0, 1].into()));
     assert_eq!(config.database.data_dir, Path::new("./data/chat"));
     assert_eq!(config.address.brand, "zulip");
     assert_eq!(config.realm.realm_name(), "Chat");
@@ -249,13 +249,13 @@ fn a_short_key_encryption_secret_is_refused_and_not_printed() {
     assert!(line.contains("--new-key-encryption-secret") && !line.contains("hunter2"), "{line}");
     let line = fault(&["keys"]);
     assert!(line.contains("reseal, discard") && !line.contains('\n'), "{line}");
-    let Err(ConfigExit::Help(help)) = given(&["keys", "reseal", "--help"]) else { panic!("no help") };
+    let Err(ConfigEarlyExit::Help(help)) = given(&["keys", "reseal", "--help"]) else { panic!("no help") };
     assert!(help.contains("--key-encryption-secret") && !help.contains("--listen"), "{help}");
 }
 
 #[test]
 fn help_names_every_variable_and_no_value_of_one() {
-    let Err(ConfigExit::Help(help)) = given(&["--help"]) else {
+    let Err(ConfigEarlyExit::Help(help)) = given(&["--help"]) else {
         panic!("no help");
     };
     for arg in Config::command().get_arguments().filter(|arg| arg.get_long().is_some()) {
@@ -287,7 +287,7 @@ fn a_password_too_weak_for_an_account_is_too_weak_for_the_owner() {
     let owner = |password| given(&["--owner-email", "ada@example.org", "--owner-password", password]);
     assert!(owner("engine").is_ok());
     for weak in ["12345", "Password123"] {
-        let Err(ConfigExit::Invalid(line)) = owner(weak) else { panic!("a weak password was taken") };
+        let Err(ConfigEarlyExit::Invalid(line)) = owner(weak) else { panic!("a weak password was taken") };
         assert!(line.contains("--owner-password") && line.contains("6 characters at least"), "{line}");
         assert!(line.contains("most common passwords") && !line.contains(weak), "{line}");
     }
@@ -305,7 +305,7 @@ fn a_user_command_takes_the_database_and_roles_by_name_and_number() {
     assert!(fault(&["user", "create", "--email", "a@b.org"]).contains("--name"));
     let both = ["user", "create", "--email=a@b.org", "--name=Ada", "--password=x", "--password-stdin"];
     assert!(fault(&both).contains("--password-stdin"));
-    let Err(ConfigExit::Help(help)) = given(&["user", "create", "--help"]) else { panic!("no help") };
+    let Err(ConfigEarlyExit::Help(help)) = given(&["user", "create", "--help"]) else { panic!("no help") };
     assert!(help.contains("--data-dir") && help.contains("--password-stdin") && !help.contains("--listen"), "{help}");
 }
 

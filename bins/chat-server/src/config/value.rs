@@ -8,11 +8,12 @@ use chat_core::model::user;
 use chat_core::text::printable::unprintable;
 use chat_core::transfer::export::Release;
 use lettre::message::Mailbox;
-use server_kit::config::value;
+use server_kit::config::value_parsers;
 use url::Url;
 
-pub(super) use server_kit::config::value::{
-    boolean, database_url, log_filter, path, secret, trusted_proxies as proxies, whole_number as whole,
+pub(super) use server_kit::config::value_parsers::{
+    parse_boolean, parse_integer_in_range as whole, parse_path, parse_secret, parse_trusted_proxies as proxies,
+    validate_database_url, validate_log_filter,
 };
 
 use crate::passwords::PASSWORD_MAX_BYTES;
@@ -25,12 +26,12 @@ const REALM_NAME_MAX_CHARS: usize = 40;
 pub(super) const DEFAULT_FROM: &str = "noreply@localhost";
 
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
-    value::socket_address(text, 9991)
+    value_parsers::parse_socket_address(text, 9991)
 }
 
 /// Returns the public address of the server.
 pub(super) fn base_url(text: &str) -> Result<String, String> {
-    value::base_url(text, "https://chat.example.org")
+    value_parsers::parse_base_url(text, "https://chat.example.org")
 }
 
 /// What an address of S3 begins with.
@@ -49,7 +50,7 @@ pub(super) fn bucket(text: &str) -> Result<String, &'static str> {
 
 /// A word, or nothing.
 pub(super) fn brand(text: &str) -> Result<String, &'static str> {
-    if text.is_empty() || value::is_brand_word(text) {
+    if text.is_empty() || value_parsers::is_valid_brand_word(text) {
         return Ok(text.to_owned());
     }
     Err("must be a lower-case letter followed by lower-case letters and digits, 32 at most, or empty")

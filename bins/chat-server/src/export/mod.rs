@@ -17,7 +17,7 @@ use chat_core::files::FileStore;
 use chat_core::log::store::RealmStore as _;
 use chat_core::transfer::export::{Export, ExportContent, ExportStore as _, Release};
 use chat_core::transfer::import::ImportReport;
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use serde_json::{Value, json};
 
 use crate::config::Config;
@@ -34,13 +34,13 @@ use crate::{database, import};
 pub(crate) async fn run(config: &Config, (folder, release): (&Path, Release)) -> anyhow::Result<()> {
     let store = database::start_existing(config).await?;
     let written = export(&store, &Files::open(config)?, (folder, release)).await;
-    store.stop().await;
+    store.flush_and_close().await;
     println!("{}", report_json(&written?));
     Ok(())
 }
 
 async fn export(
-    store: &Store,
+    store: &ChatStore,
     files: &dyn FileStore,
     (path, release): (&Path, Release),
 ) -> anyhow::Result<ImportReport> {
@@ -53,7 +53,7 @@ async fn export(
 
 /// Writes what an export contains into a folder and gives the folder its name. Of an export that fails nothing stays.
 async fn write(
-    store: &Store,
+    store: &ChatStore,
     files: &dyn FileStore,
     mut folder: Folder,
     (release, content): (Release, ExportContent),

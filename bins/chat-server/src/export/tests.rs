@@ -32,9 +32,9 @@ impl Place {
 
     async fn export(&self, name: &str) -> anyhow::Result<ImportReport> {
         let config = self.config("export", &self.folder(name));
-        let store = Store::start(database::open(&config.database).await?).await?;
+        let store = ChatStore::start_without_secret(database::open(&config.database).await?).await?;
         let report = export(&store, &Files::open(&config)?, (&self.folder(name), Release::R11_0)).await;
-        store.stop().await;
+        store.flush_and_close().await;
         report
     }
 
@@ -293,9 +293,9 @@ async fn an_export_is_its_owners_alone_and_has_no_secret() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&place.folder("one")), 0o700);
     let config = place.config("export", &place.folder("one"));
-    let store = Store::start(database::open(&config.database).await.unwrap()).await.unwrap();
+    let store = ChatStore::start_without_secret(database::open(&config.database).await.unwrap()).await.unwrap();
     let key = store.credentials(chat_core::id::UserId(7)).await.unwrap().unwrap().api_key.unwrap();
-    store.stop().await;
+    store.flush_and_close().await;
     for (name, bytes) in all_files(&place.folder("one")) {
         let path = place.folder("one").join(&name);
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700), "{name}");
@@ -426,10 +426,10 @@ async fn an_export_for_an_older_release_has_the_columns_of_that_release_and_no_o
     fs::write(&path, realm.to_string()).unwrap();
     first.import(source.path()).await;
     let config = first.config("export", &first.folder("old"));
-    let store = Store::start(database::open(&config.database).await.unwrap()).await.unwrap();
+    let store = ChatStore::start_without_secret(database::open(&config.database).await.unwrap()).await.unwrap();
     let files = Files::open(&config).unwrap();
     export(&store, &files, (&first.folder("old"), Release::R9_2)).await.unwrap();
-    store.stop().await;
+    store.flush_and_close().await;
 
     let written = written(&first.folder("old"));
     let tables = |file: &str| &written.iter().find(|(name, _)| name == file).unwrap().1;

@@ -24,7 +24,7 @@ use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::organization::data_exports::work::{self, ClaimedExport, ExportClaim, ExportEnd};
 use chat_core::organization::data_exports::{DataExportStatus, DataExportType, all};
 use chat_core::transfer::export::{ExportContent, Release};
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use server_kit::shutdown::CancellationToken;
@@ -44,7 +44,7 @@ const RELEASE: Release = Release::R11_0;
 
 /// The worker that writes requested exports.
 pub(crate) struct ExportWorker {
-    pub(crate) store: Arc<Store>,
+    pub(crate) store: Arc<ChatStore>,
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) base_url: String,
     /// The name of this node.
@@ -175,7 +175,7 @@ impl ExportWorker {
 
 /// The work on one archive, for a thread that may block.
 struct ArchiveJob {
-    store: Arc<Store>,
+    store: Arc<ChatStore>,
     files: Arc<dyn FileStore>,
     folder: PathBuf,
     claimed: ClaimedExport,

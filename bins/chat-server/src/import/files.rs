@@ -17,7 +17,7 @@ use chat_core::people::avatar;
 use chat_core::transfer::export::ExportFolder;
 use chat_core::transfer::import::layout::Tables;
 use chat_core::transfer::import::{self, ImportReport, ImportedImages, ImportedUpload};
-use chat_pictures::{Encoded, PictureError};
+use chat_pictures::{EncodedPicture, PictureError};
 
 use crate::import::folder::Folder;
 
@@ -43,7 +43,7 @@ impl Files<'_> {
         for user in known.map(|row| UserId(row.columns.id)) {
             for record in sources.get(&user).into_iter().flatten() {
                 let Some(bytes) = self.picture(ExportFolder::Avatars, &record.path)? else { continue };
-                let Some(made) = made(chat_pictures::avatar(&bytes))? else { continue };
+                let Some(made) = made(chat_pictures::make_avatar(&bytes))? else { continue };
                 let made = vec![("", made.small), ("-medium", made.medium)];
                 let url = self.keep(avatar::FOLDER, &record.path, made).await?.into_iter().next();
                 pictures.avatars.extend(url.map(|url| (user, url)));
@@ -54,7 +54,7 @@ impl Files<'_> {
         for row in &tables.emoji {
             let Some(record) = import::emoji_file(row, &records) else { continue };
             let Some(bytes) = self.picture(ExportFolder::Emoji, &record.path)? else { continue };
-            let made = made(chat_pictures::emoji(&bytes))?;
+            let made = made(chat_pictures::make_emoji(&bytes))?;
             let made = made.map(|made| {
                 std::iter::once(("", made.picture)).chain(made.still.map(|still| ("-still", still))).collect()
             });
@@ -74,8 +74,8 @@ impl Files<'_> {
             let Some(record) = import::organization_image_file(tables, image, &records) else { continue };
             let Some(bytes) = self.picture(ExportFolder::Emblems, &record.path)? else { continue };
             let made = match image {
-                OrganizationImage::Icon => chat_pictures::icon(&bytes),
-                OrganizationImage::Logo | OrganizationImage::NightLogo => chat_pictures::logo(&bytes),
+                OrganizationImage::Icon => chat_pictures::make_organization_icon(&bytes),
+                OrganizationImage::Logo | OrganizationImage::NightLogo => chat_pictures::make_organization_logo(&bytes),
             };
             if let Some(made) = self::made(made)? {
                 let urls = self.keep(images::FOLDER, &record.path, vec![("", made)]).await?;
@@ -86,11 +86,12 @@ impl Files<'_> {
     }
 
     /// Keeps the pictures made of the file at that path; returns their addresses.
-    async fn keep(&self, folder: &str, path: &str, made: Vec<(&str, Encoded)>) -> anyhow::Result<Vec<String>> {
+    async fn keep(&self, folder: &str, path: &str, made: Vec<(&str, EncodedPicture)>) -> anyhow::Result<Vec<String>> {
         let stem = import::picture_stem(self.source, path);
         let mut urls = Vec::with_capacity(made.len());
-        for (variant, Encoded { bytes, format }) in made {
-            let name = PublicImageName::new(&stem, variant, format.extension()).context("a picture has no name")?;
+        for (variant, EncodedPicture { bytes, format }) in made {
+            let name =
+                PublicImageName::new(&stem, variant, format.file_extension()).context("a picture has no name")?;
             self.store.put(&FileKey::from(&name), Bytes::from(bytes)).await?;
             urls.push(format!("{folder}/{name}"));
         }
@@ -130,7 +131,7 @@ impl Files<'_> {
         file.rewind().with_context(unread)?;
         let given = if row.file_name.is_empty() { path_id.name() } else { &row.file_name };
         let name = shown_name(given);
-        let facts = chat_pictures::facts(BufReader::new(file.try_clone().with_context(unread)?)).ok();
+        let facts = chat_pictures::read_picture_metadata(BufReader::new(file.try_clone().with_context(unread)?)).ok();
         self.store.put_file(&FileKey::from(path_id), file).await?;
         Ok(Attachment {
             id: AttachmentId(row.id),

@@ -18,7 +18,7 @@ use chat_core::transfer::import::{
     self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore, ImportedImages,
     ImportedReactions, ImportedUpload, MessageSurvey, OrganizationSource,
 };
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use serde_json::{Value, json};
 
 use crate::bootstrap::fresh_key;
@@ -60,7 +60,7 @@ pub(crate) fn read(folder: &Path) -> anyhow::Result<Export> {
 ///
 /// # Errors
 /// When there is such an import.
-pub(crate) async fn check(store: &Store) -> anyhow::Result<()> {
+pub(crate) async fn check(store: &ChatStore) -> anyhow::Result<()> {
     match store.import_mark().await? {
         Some(mark) if !mark.is_done => {
             bail!("the import into this database is not finished: run `chat-server import` on the same folder again")
@@ -103,7 +103,7 @@ pub(crate) async fn import(config: &Config, export: &Export, base_url: &str) -> 
     let kept = kept_files::Files::open(config)?;
     let files = Files { folder: &export.folder, store: &kept, source: &export.source };
     let begun = begin(&store, (export, &files), (base_url, accepts_loss(config))).await;
-    store.stop().await;
+    store.flush_and_close().await;
     let mark = begun?;
     if mark.is_done {
         return Ok(mark);
@@ -111,13 +111,13 @@ pub(crate) async fn import(config: &Config, export: &Export, base_url: &str) -> 
     // Opened again, so that the organization is in memory as after every other start.
     let store = database::start(config).await?;
     let done = go_on(&store, (export, &files), base_url, mark).await;
-    store.stop().await;
+    store.flush_and_close().await;
     done
 }
 
 /// Writes the organization, unless that is done.
 async fn begin(
-    store: &Store,
+    store: &ChatStore,
     (export, files): (&Export, &Files<'_>),
     (base_url, accepts_loss): (&str, bool),
 ) -> anyhow::Result<ImportCheckpoint> {
@@ -176,7 +176,7 @@ enum Work<'a> {
 
 /// What every step needs.
 struct Import<'a> {
-    store: &'a Store,
+    store: &'a ChatStore,
     export: &'a Export,
     files: &'a Files<'a>,
     setting: RenderSettings<'a>,
@@ -186,7 +186,7 @@ struct Import<'a> {
 
 /// Does the steps that are missing.
 async fn go_on(
-    store: &Store,
+    store: &ChatStore,
     (export, files): (&Export, &Files<'_>),
     base_url: &str,
     mut mark: ImportCheckpoint,

@@ -78,7 +78,7 @@ impl Place {
                 }
             }
         }
-        store.stop().await;
+        store.flush_and_close().await;
         seen
     }
 }
@@ -125,7 +125,7 @@ async fn an_export_is_taken_over_and_the_report_says_what_is_not() {
     assert_eq!(seen[4], (104, "<p>no <strong>104</strong></p>".to_owned(), unread, 1));
     let store = database::start(&place.config()).await.unwrap();
     assert!(store.realm().subscription(ChannelId(20), UserId(8)).is_some());
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 /// A picture of one pixel.
@@ -144,7 +144,7 @@ async fn a_picture_of_a_user_is_made_of_the_png_when_the_original_is_a_tiff() {
     assert_eq!(report_json(&mark.report)["taken_over"]["pictures of users"], 1);
     let store = database::start(&place.config()).await.unwrap();
     assert!(store.realm().user(UserId(7)).unwrap().avatar_url.is_some());
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -162,7 +162,7 @@ async fn an_import_that_broke_off_goes_on_and_nobody_is_served_before() {
     let refusal = check(&store).await.unwrap_err().to_string();
     assert!(refusal.contains("not finished") && !refusal.contains('\n'), "{refusal}");
     assert_eq!(store.import_mark().await.unwrap().map(|mark| mark.steps), Some(3));
-    store.stop().await;
+    store.flush_and_close().await;
 
     place.write("messages-000002.json", &messages(103..106));
     assert_eq!(place.import().await.unwrap(), expected);
@@ -187,12 +187,12 @@ async fn only_an_empty_database_is_imported_into() {
     let flags = ["chat-server", "--owner-email", "ada@example.org", "--owner-password", "correct horse"];
     let realm = config::read(flags.map(OsString::from)).unwrap().realm;
     crate::bootstrap::establish_realm(&store, &crate::passwords::Argon2id::new(), &realm).await.unwrap();
-    store.stop().await;
+    store.flush_and_close().await;
     let refusal = founded.import().await.unwrap_err().to_string();
     assert!(refusal.contains("holds an organization already"), "{refusal}");
     let store = database::start(&founded.config()).await.unwrap();
     assert!(store.realm().user(UserId(7)).is_none() && store.import_mark().await.unwrap().is_none());
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[test]
@@ -234,7 +234,7 @@ async fn an_export_with_a_link_to_a_file_of_the_system_is_refused_by_name_and_no
         assert!(refused.starts_with(&format!("{} is a symbolic link", path.display())), "{refused}");
         let store = database::start(&place.config()).await.unwrap();
         assert!(store.realm().realm().is_none() && store.import_mark().await.unwrap().is_none(), "{link}");
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }
 
@@ -275,7 +275,7 @@ async fn a_restriction_that_cannot_be_kept_stops_the_import_unless_the_operator_
     assert!(refused.contains(&lost.join(", ")) && refused.contains("--accept-lost-restrictions"), "{refused}");
     let store = database::start(&place.config()).await.unwrap();
     assert!(store.realm().realm().is_none() && store.import_mark().await.unwrap().is_none());
-    store.stop().await;
+    store.flush_and_close().await;
 
     let mark = import(&place.config_accepting_loss(), &place.export().unwrap(), "https://x.org").await.unwrap();
     let report = report_json(&mark.report);
@@ -310,7 +310,7 @@ async fn a_message_to_a_bot_of_the_server_is_not_dropped() {
     let store = database::start(&place.config()).await.unwrap();
     let found = store.find(UserId(8), &[MessageId(106)]).await.unwrap();
     assert_eq!(found[0].0.direct_users, [UserId(5), UserId(8)]);
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -350,5 +350,5 @@ async fn copies_decide_who_received_a_message_that_was_moved() {
     assert_eq!((seen(7), seen(8)), (vec![90, 101, 102, 103], vec![90, 101, 103]));
     assert_eq!(store.find(UserId(8), &[MessageId(90)]).await.unwrap().len(), 1);
     drop(realm);
-    store.stop().await;
+    store.flush_and_close().await;
 }

@@ -7,9 +7,9 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, Extension};
 use axum::routing::{any, get, post};
-use chat_http::LongWait;
+use chat_http::LongPollSignal;
 use hyper::body::Frame;
-use server_kit::listen::{BodyRate, BoundListener, ListenerLimits, Refusals};
+use server_kit::http_listener::{BoundListener, ListenerErrorBodies, ListenerLimits, MinimumBodyRate};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -32,9 +32,9 @@ const ROOMY: ListenerLimits = ListenerLimits {
     drain_timeout: LONG,
     connections_max: 10,
     connections_per_address: None,
-    body_rate: BodyRate { pause_max: LONG, total_max: LONG },
+    body_rate: MinimumBodyRate { pause_max: LONG, total_max: LONG },
     write_timeout: LONG,
-    refusals: Refusals { busy: "{}", late: "{}", request_id: || "a1".to_owned() },
+    refusals: ListenerErrorBodies { busy: "{}", late: "{}", request_id: || "a1".to_owned() },
 };
 
 /// A server whose `/slow` answers when `release` is notified, after `entered`. `/wait` does too, reports that it waits,
@@ -100,9 +100,9 @@ fn listening(
     let any_port = "127.0.0.1:0".parse().unwrap();
     let bound = BoundListener::bind(any_port, None).unwrap();
     let address = bound.address();
-    let listener = bound.listen(limits).unwrap().behind(proxies.parse().unwrap());
+    let listener = bound.listen(limits).unwrap().with_trusted_proxies(proxies.parse().unwrap());
     let stopping = CancellationToken::new();
-    (address, stopping.clone(), tokio::spawn(listener.serve_detaching::<InFlight>(router, stopping)))
+    (address, stopping.clone(), tokio::spawn(listener.serve_detachable_requests::<InFlight>(router, stopping)))
 }
 
 /// A request that is held.
@@ -114,10 +114,10 @@ struct Hold {
 }
 
 impl Hold {
-    async fn pass(self, wait: Option<Extension<LongWait>>) -> &'static str {
+    async fn pass(self, wait: Option<Extension<LongPollSignal>>) -> &'static str {
         let _over = Endless(self.cut);
         if let Some(Extension(wait)) = wait {
-            wait.begin();
+            wait.report_waiting();
         }
         self.enter.notify_one();
         self.wait.notified().await;

@@ -6,7 +6,7 @@ use chat_core::log::commit::RealmCommit;
 use chat_core::log::store::RealmStore as _;
 use chat_core::model::change::RealmChange;
 use chat_core::model::realm::{Realm, RealmRules};
-use chat_storage::{Db, Store};
+use chat_storage::{ChatDatabase, ChatStore};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
@@ -27,9 +27,11 @@ fn letter(to: &str) -> Letter {
 }
 
 /// A store in which these letters wait.
-async fn with_letters(letters: &[&str]) -> (TempDir, Store) {
+async fn with_letters(letters: &[&str]) -> (TempDir, ChatStore) {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::start(Db::open(None, dir.path(), 4).await.unwrap()).await.unwrap();
+    let store = ChatStore::start_without_secret(ChatDatabase::open_and_migrate(None, dir.path(), 4).await.unwrap())
+        .await
+        .unwrap();
     let realm = Realm {
         name: "Ünion".to_owned(),
         description: String::new(),
@@ -55,7 +57,7 @@ fn files(folder: &Path) -> Vec<String> {
     files.into_iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
 }
 
-async fn waiting(store: &Store, now_s: i64) -> Vec<QueuedLetter> {
+async fn waiting(store: &ChatStore, now_s: i64) -> Vec<QueuedLetter> {
     store.take_mail(now_s, now_s, 100).await.unwrap()
 }
 
@@ -77,7 +79,7 @@ async fn without_a_server_each_letter_is_a_file_that_only_we_may_read() {
         assert_eq!(letter.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
     assert!(waiting(&store, i64::MAX).await.is_empty());
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 /// How a server answers `RCPT TO`.
@@ -146,7 +148,7 @@ async fn a_server_is_given_the_letter_once() {
         assert!(conversation.contains(part), "{part}: {conversation}");
     }
     assert!(waiting(&store, i64::MAX).await.is_empty());
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -157,7 +159,7 @@ async fn a_letter_that_is_not_taken_yet_waits_a_minute() {
     assert!(server.await.unwrap().contains("RCPT TO:<a@example.org>"));
     assert!(waiting(&store, NOW_S + 59).await.is_empty());
     assert_eq!(waiting(&store, NOW_S + 60).await.len(), 1);
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -168,7 +170,7 @@ async fn a_letter_waits_while_nobody_listens() {
     drop(listener);
     by_server(port).round(&store, NOW_S).await;
     assert_eq!(waiting(&store, NOW_S + 60).await.len(), 1);
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -178,7 +180,7 @@ async fn a_letter_refused_for_good_is_forgotten() {
     by_server(port).round(&store, NOW_S).await;
     assert!(!server.await.unwrap().contains("secret"));
     assert!(waiting(&store, i64::MAX).await.is_empty());
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -190,7 +192,7 @@ async fn more_letters_than_are_taken_at_once_are_sent_round_by_round() {
     assert_eq!(files(&folder).len(), 10);
     assert!(!post.round(&store, NOW_S).await);
     assert_eq!(files(&folder).len(), 11);
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use chat_core::model::role::Role;
 use chat_core::model::user::User;
 use chat_core::push::{PushDevice, PushDeviceKind, PushError, PushService as _, PushStore as _, REMOVED_AT_ONCE};
 use chat_core::wire::{DisplayRecipient, MessageSender};
-use chat_storage::{Db, Store};
+use chat_storage::{ChatDatabase, ChatStore};
 use http::HeaderMap;
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
@@ -129,9 +129,13 @@ async fn a_device_unknown_there_is_told_apart_from_a_bouncer_that_fails() {
 }
 
 /// A store with two people who write to each other; the second one has devices.
-async fn with_people() -> (TempDir, Arc<Store>) {
+async fn with_people() -> (TempDir, Arc<ChatStore>) {
     let dir = tempfile::tempdir().unwrap();
-    let store = Arc::new(Store::start(Db::open(None, dir.path(), 4).await.unwrap()).await.unwrap());
+    let store = Arc::new(
+        ChatStore::start_without_secret(ChatDatabase::open_and_migrate(None, dir.path(), 4).await.unwrap())
+            .await
+            .unwrap(),
+    );
     let realm = Realm {
         name: "Acme".to_owned(),
         description: String::new(),
@@ -169,7 +173,7 @@ async fn with_people() -> (TempDir, Arc<Store>) {
     (dir, store)
 }
 
-async fn write(store: &Store, content: &str, sent_s: i64) -> MessageId {
+async fn write(store: &ChatStore, content: &str, sent_s: i64) -> MessageId {
     let message = Message {
         id: MessageId(0),
         sender_id: UserId(3),
@@ -208,13 +212,13 @@ async fn write(store: &Store, content: &str, sent_s: i64) -> MessageId {
 }
 
 /// User 4 reads these messages.
-async fn read(store: &Store, ids: &[MessageId]) {
+async fn read(store: &ChatStore, ids: &[MessageId]) {
     let event = FlaggedMessages::anywhere(FlagChange::READ, ids.to_vec()).event_for(UserId(4));
     let decided = FlagWriteGuard { realm: store.realm().changed(), log: store.head(), messages: ids.to_vec() };
     store.set_flag(UserId(4), (FlagChange::READ.flag, FlagChange::READ.op), &decided, (NOW_S, event)).await.unwrap();
 }
 
-async fn delete(store: &Store, id: MessageId) {
+async fn delete(store: &ChatStore, id: MessageId) {
     let (message, _) = store.find(UserId(3), &[id]).await.unwrap().remove(0);
     store.delete(&WriteGuard::new(&store.realm(), [&message]), (NOW_S, event::deleted(&message, &[id]))).await.unwrap();
 }
@@ -230,7 +234,7 @@ fn heard(sent: &SentRequests) -> Vec<String> {
     said.collect()
 }
 
-fn worker(store: &Arc<Store>, bouncer: HttpBouncer, node: &str) -> PushWorker {
+fn worker(store: &Arc<ChatStore>, bouncer: HttpBouncer, node: &str) -> PushWorker {
     PushWorker {
         store: Arc::clone(store),
         bouncer: Arc::new(bouncer),
@@ -260,7 +264,7 @@ async fn a_message_notifies_its_receivers_devices_once_and_those_that_are_gone_a
     assert_eq!(body["apns_payload"]["alert"]["body"], "hello");
     let kept: Vec<_> = store.devices(&[UserId(4)]).await.unwrap().into_iter().map(|device| device.token).collect();
     assert_eq!(kept, ["a1", "new"]);
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -273,7 +277,7 @@ async fn nobody_is_notified_of_an_old_message_or_by_a_node_whose_turn_it_is_not(
     assert_eq!(worker.look(NOW_S + 59).await.unwrap(), None);
     assert_eq!(worker.look(NOW_S + OLD_S).await.unwrap(), Some(store.head()));
     assert!(sent.lock().unwrap().is_empty());
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -286,7 +290,7 @@ async fn a_bouncer_that_fails_holds_up_nothing() {
     }
     assert_eq!(worker.look(NOW_S).await.unwrap(), Some(store.head()));
     assert_eq!(sent.lock().unwrap().len(), 2);
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -313,7 +317,7 @@ async fn what_was_read_or_deleted_goes_from_the_devices_that_show_it_once() {
     delete(&store, MessageId(two)).await;
     worker.look(NOW_S + OLD_S).await.unwrap();
     assert_eq!(heard(&sent), [format!("remove {two}")]);
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -333,7 +337,7 @@ async fn a_removal_is_said_in_the_words_of_apps_and_in_no_hurry() {
     let own = &body["apns_payload"]["custom"]["zulip"];
     assert_eq!((&own["event"], &own["zulip_message_ids"]), (&json!("remove"), &json!(id.to_string())));
     assert_eq!(body["apns_payload"].get("alert"), None);
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -354,7 +358,7 @@ async fn many_messages_go_in_few_notifications_and_another_node_goes_on() {
     assert!(next.look(NOW_S + OLD_S).await.unwrap().is_some());
     let sizes: Vec<_> = heard(&sent).iter().map(|said| said.split(',').count()).collect();
     assert_eq!(sizes, [REMOVED_AT_ONCE, 1]);
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -368,7 +372,7 @@ async fn what_was_read_or_deleted_before_anybody_looked_is_not_shown() {
     delete(&store, ids[1]).await;
     worker.look(NOW_S).await.unwrap();
     assert_eq!(heard(&sent), [format!("message {shown}")]);
-    store.stop().await;
+    store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -392,5 +396,5 @@ async fn nothing_is_taken_back_that_was_not_shown_or_whose_devices_are_gone() {
     read(&store, &[shown]).await;
     worker.look(NOW_S).await.unwrap();
     assert!(heard(&sent).is_empty());
-    store.stop().await;
+    store.flush_and_close().await;
 }

@@ -23,7 +23,7 @@ use chat_core::push::{
     self, NotificationOrigin, NotificationPurpose, NotificationTrigger, PushDevice, PushNotification, PushService,
     PushStore, REMOVED_AT_ONCE, WithdrawnNotifications,
 };
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use serde_json::Value;
@@ -45,7 +45,7 @@ pub(super) const OLD_S: i64 = 600;
 
 /// The worker that reads the log and notifies devices of messages.
 pub(crate) struct PushWorker {
-    pub(crate) store: Arc<Store>,
+    pub(crate) store: Arc<ChatStore>,
     pub(crate) bouncer: Arc<dyn PushService>,
     pub(crate) base_url: String,
     pub(crate) brand: String,

@@ -65,7 +65,7 @@ fn form(path: &str, authorization: &str, body: &str) -> Request {
 }
 
 /// Returns a direct message of the owner to the owner, as a request.
-async fn message(chat: &mut Chat) -> Request {
+async fn message(chat: &mut ChatService) -> Request {
     let credentials = form_urlencoded::Serializer::new(String::new())
         .extend_pairs([("username", OWNER), ("password", PASSWORD)])
         .finish();
@@ -77,7 +77,7 @@ async fn message(chat: &mut Chat) -> Request {
     form("/api/v1/messages", &format!("Basic {key}"), &format!("type=direct&to=[{}]&content=x", answer["user_id"]))
 }
 
-async fn health(chat: &mut Chat) -> StatusCode {
+async fn health(chat: &mut ChatService) -> StatusCode {
     let Ok(answer) = chat.call(Request::get("/health").body(Body::empty()).unwrap()).await;
     answer.status()
 }
@@ -106,7 +106,7 @@ async fn a_server_stops_with_an_error_when_the_task_that_writes_messages_panics(
         never = sending => match never {},
         () = tokio::time::sleep(LONG) => panic!("the server runs on without the task"),
     };
-    let ended = stopped.unwrap_err().downcast::<TaskEnded>().unwrap();
+    let ended = stopped.unwrap_err().downcast::<UnexpectedTaskEnd>().unwrap();
     assert_eq!((ended.name, ended.cause.unwrap().is_panic()), ("write messages", true));
 }
 

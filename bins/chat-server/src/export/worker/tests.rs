@@ -7,7 +7,7 @@ use chat_core::files::{FileError, FileReader};
 use chat_core::id::UserId;
 use chat_core::organization::data_exports::work::CLAIM_S;
 use chat_core::organization::data_exports::{self, ARCHIVE_KEPT_S, OrganizationSize};
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use flate2::read::GzDecoder;
 
 use super::*;
@@ -45,7 +45,7 @@ impl FileStore for WatchedFiles {
 /// A server with an organization that came from elsewhere.
 struct TestServer {
     place: Place,
-    store: Arc<Store>,
+    store: Arc<ChatStore>,
     files: Arc<WatchedFiles>,
 }
 
@@ -55,7 +55,8 @@ impl TestServer {
         elsewhere(source.path());
         place.import(source.path()).await;
         let config = place.config("export", source.path());
-        let store = Arc::new(Store::start(database::open(&config.database).await.unwrap()).await.unwrap());
+        let store =
+            Arc::new(ChatStore::start_without_secret(database::open(&config.database).await.unwrap()).await.unwrap());
         let files = Files::open(&config).unwrap();
         Self { place, store, files: Arc::new(WatchedFiles { files, written: AtomicUsize::new(0), is_full }) }
     }
@@ -114,7 +115,7 @@ async fn an_export_that_is_requested_becomes_an_archive_that_another_server_take
     let (other, unpacked) = (Place::new(), tempfile::tempdir().unwrap());
     tar::Archive::new(GzDecoder::new(bytes.as_slice())).unpack(unpacked.path()).unwrap();
     other.import(&unpacked.path().join(format!("organization-{id}"))).await;
-    server.store.stop().await;
+    server.store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -127,7 +128,7 @@ async fn of_two_nodes_one_writes_an_export() {
     first.and(second).unwrap();
     assert!(matches!(server.status(id), DataExportStatus::Succeeded { .. }));
     assert_eq!(server.files.written.load(Ordering::SeqCst), 1);
-    server.store.stop().await;
+    server.store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -149,7 +150,7 @@ async fn an_export_whose_node_was_killed_fails_and_leaves_nothing() {
     let next = server.request(now_s).await;
     worker.look(now_s + CLAIM_S).await.unwrap();
     assert!(matches!(server.status(next), DataExportStatus::Succeeded { .. }));
-    server.store.stop().await;
+    server.store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -166,7 +167,7 @@ async fn an_export_for_which_there_is_no_room_fails_and_leaves_nothing() {
     server.worker("a").look(now_s).await.unwrap();
     assert!(matches!(server.status(id), DataExportStatus::Failed { .. }));
     assert_eq!(server.files.written.load(Ordering::SeqCst), 1);
-    server.store.stop().await;
+    server.store.flush_and_close().await;
 }
 
 #[tokio::test]
@@ -182,5 +183,5 @@ async fn an_archive_is_removed_after_a_week() {
     worker.look(at_s + ARCHIVE_KEPT_S).await.unwrap();
     assert_eq!(server.status(id), DataExportStatus::Deleted { at_s: at_s + ARCHIVE_KEPT_S });
     assert_eq!(server.archive(id).await, None);
-    server.store.stop().await;
+    server.store.flush_and_close().await;
 }

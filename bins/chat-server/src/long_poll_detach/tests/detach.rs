@@ -1,6 +1,6 @@
 //! Requests that wait without their HTTP connection.
 
-use server_kit::listen::Connection;
+use server_kit::http_listener::HttpConnection;
 use tokio::io::{AsyncRead, duplex};
 
 use super::*;
@@ -189,13 +189,13 @@ async fn a_request_with_a_body_waits_where_it_is() {
 }
 
 /// A connection that no listener accepted; its `/wait` waits for ever, and its `/large` answers 4 KiB.
-fn alone() -> Connection<Router> {
-    let wait = |Extension(wait): Extension<LongWait>| async move {
-        wait.begin();
+fn alone() -> HttpConnection<Router> {
+    let wait = |Extension(wait): Extension<LongPollSignal>| async move {
+        wait.report_waiting();
         std::future::pending::<&str>().await
     };
     let router = Router::new().route("/wait", get(wait)).route("/large", get(|| async { "x".repeat(4096) }));
-    Connection::new("127.0.0.1:1".parse().unwrap(), router, ROOMY, CancellationToken::new())
+    HttpConnection::new("127.0.0.1:1".parse().unwrap(), router, ROOMY, CancellationToken::new())
 }
 
 #[tokio::test]
@@ -203,7 +203,12 @@ async fn a_request_that_waits_leaves_the_library_at_once() {
     let connection = alone();
     let (mut client, stream) = duplex(1024);
     client.write_all(WAIT.as_bytes()).await.unwrap();
-    assert!(connection.serve::<InFlight>(Resumed::first(Box::pin(stream))).await.is_some());
+    assert!(
+        connection
+            .serve_until_detached::<InFlight>(ResumedConnection::from_unread_stream(Box::pin(stream)))
+            .await
+            .is_some()
+    );
 }
 
 #[tokio::test]
@@ -214,7 +219,9 @@ async fn an_earlier_answer_is_written_before_it_leaves() {
     let both = "GET /large HTTP/1.1\r\nhost: here\r\n\r\n".to_owned() + WAIT;
     client.write_all(both.as_bytes()).await.unwrap();
     let end = "x".repeat(4096);
-    let (detached, read) =
-        tokio::join!(connection.serve::<InFlight>(Resumed::first(Box::pin(stream))), read_until(&mut client, &end));
+    let (detached, read) = tokio::join!(
+        connection.serve_until_detached::<InFlight>(ResumedConnection::from_unread_stream(Box::pin(stream))),
+        read_until(&mut client, &end)
+    );
     assert!(detached.is_some() && read.starts_with("HTTP/1.1 200"));
 }

@@ -1,7 +1,7 @@
 //! Requests that are asked again, without the HTTP library.
 
 use axum::response::{IntoResponse as _, Response};
-use chat_http::Repoll;
+use chat_http::RepollableRequest;
 
 use super::detach::{read_until, timeless};
 use super::*;
@@ -9,12 +9,12 @@ use super::*;
 /// Offers to be asked again; the answer tells which way the number came. 13 is a caller who is let in no more.
 struct Number(Arc<Notify>);
 
-impl Repoll for Number {
-    fn parameter(&self) -> &'static str {
+impl RepollableRequest for Number {
+    fn varying_query_parameter(&self) -> &'static str {
         "n"
     }
 
-    fn poll_after(self: Arc<Self>, number: i64) -> Option<Pin<Box<dyn Future<Output = Response> + Send>>> {
+    fn answer_with_number(self: Arc<Self>, number: i64) -> Option<Pin<Box<dyn Future<Output = Response> + Send>>> {
         self.0.notify_one();
         (number != 13).then(|| -> Pin<Box<dyn Future<Output = Response> + Send>> {
             Box::pin(async move { answer(number, "again") })
@@ -39,11 +39,11 @@ struct Repeating {
 fn repeating(limits: ListenerLimits) -> Repeating {
     let again = Arc::new(Notify::new());
     let offered = Arc::clone(&again);
-    let number = |uri: http::Uri, wait: Option<Extension<LongWait>>| async move {
+    let number = |uri: http::Uri, wait: Option<Extension<LongPollSignal>>| async move {
         let number = uri.query().and_then(|query| query.strip_prefix("n=")).and_then(|text| text.parse().ok());
         if let Some(Extension(wait)) = wait {
-            wait.offer(|| Arc::new(Number(offered)));
-            wait.begin();
+            wait.offer_repoll(|| Arc::new(Number(offered)));
+            wait.report_waiting();
             // Once more around the runtime, as whoever waits.
             tokio::task::yield_now().await;
         }
