@@ -4,12 +4,15 @@
 
 use std::sync::{Arc, LazyLock};
 
+use fhir_search::{
+    IndexedDocument, SearchClause, SearchError, SearchParameterCatalog, SearchParseContext, UnknownParameterHandling,
+    parse_search,
+};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
-use fhir_search::{IndexedDocument, SearchClause, SearchContext, SearchError, SearchParameterCatalog, UnknownParameterHandling, parse};
 
 const OWN: &str = "https://payer.example/fhir";
-static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::base);
+static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::with_r4_only);
 static BODY: LazyLock<Value> = LazyLock::new(|| {
     json!({
         "status": "final", "code": {"coding": [{"system": "http://loinc.org", "code": "8867-4"}], "text": "Heart rate"},
@@ -20,10 +23,15 @@ static BODY: LazyLock<Value> = LazyLock::new(|| {
 
 fn check(kind: &str, query: &str) -> Result<(), SearchError> {
     let Ok(kind) = kind.parse() else { return Ok(()) };
-    let request = SearchContext { resource_type: &kind, handling: UnknownParameterHandling::Strict, now_us: 1_767_225_600_000_000, base_url: OWN };
+    let request = SearchParseContext {
+        resource_type: &kind,
+        handling: UnknownParameterHandling::Strict,
+        now_us: 1_767_225_600_000_000,
+        base_url: OWN,
+    };
     let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
     let pairs = pairs.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
-    let (search, ignored) = parse(&CATALOG, &request, pairs)?;
+    let (search, ignored) = parse_search(&CATALOG, &request, pairs)?;
     assert!(ignored.is_empty(), "a strict search ignores nothing");
     for clause in &search.clauses {
         if let SearchClause::Any { tests, .. } | SearchClause::None { tests, .. } = clause {

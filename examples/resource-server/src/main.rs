@@ -11,7 +11,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Json;
 use axum::routing::get;
-use b2b_claim::Claim;
+use b2b_claim::B2bClaim;
 use jsonwebtoken::jwk::{Jwk, JwkSet};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde::Deserialize;
@@ -30,7 +30,7 @@ struct Token {
 #[derive(Deserialize)]
 struct Extensions {
     #[serde(rename = "hl7-b2b")]
-    b2b: Claim,
+    b2b: B2bClaim,
 }
 
 /// Whom this service trusts, and with which keys.
