@@ -20,8 +20,10 @@ use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method};
 use subtle::ConstantTimeEq as _;
 
-use crate::auth::{AuthenticationError, Caller, CallerSecret, CredentialsError, holder, may_enter};
-use crate::error::{ApiError, BrowserError};
+use crate::authentication::{
+    AuthenticatedCaller, AuthenticationError, AuthorizationHeaderError, CallerSecretHash, holder, may_enter,
+};
+use crate::error::{ApiError, BrowserRequestError};
 use crate::rate::address;
 use crate::routes::JSON_API;
 use crate::state::{App, AppState};
@@ -112,8 +114,8 @@ pub(crate) fn is_by_session(app: &AppState, head: &Parts) -> bool {
 ///
 /// # Errors
 /// When there is no session, it has ended, or the token is not the session's.
-pub(crate) fn caller(app: &AppState, head: &Parts) -> Result<Caller, ApiError> {
-    let token = Cookies::of(app).session(&head.headers).ok_or(CredentialsError::Absent)?;
+pub(crate) fn caller(app: &AppState, head: &Parts) -> Result<AuthenticatedCaller, ApiError> {
+    let token = Cookies::of(app).session(&head.headers).ok_or(AuthorizationHeaderError::Absent)?;
     let caller = signed_in(app, &token)?;
     check_json(app, head)?;
     Ok(caller)
@@ -128,7 +130,7 @@ pub(crate) async fn account(
     app: &AppState,
     headers: &HeaderMap,
     extensions: &Extensions,
-) -> Result<Option<Caller>, ApiError> {
+) -> Result<Option<AuthenticatedCaller>, ApiError> {
     let Some(token) = Cookies::of(app).session(headers) else { return Ok(None) };
     app.ensure_current().await?;
     if let Ok(caller) = signed_in(app, &token) {
@@ -139,29 +141,29 @@ pub(crate) async fn account(
     Ok(signed_in(app, &token).ok())
 }
 
-fn signed_in(app: &AppState, token: &SessionToken) -> Result<Caller, AuthenticationError> {
+fn signed_in(app: &AppState, token: &SessionToken) -> Result<AuthenticatedCaller, AuthenticationError> {
     let realm = app.realm();
     let hash = token.hash(realm.key_hasher());
     let session = Session::find(&realm, token.user_id, hash).ok_or(AuthenticationError::SignedOut)?;
     if session.is_expired(app.now_s(), app.browser.session_lifetime_s) {
         return Err(AuthenticationError::SignedOut);
     }
-    let secret = CallerSecret::Session(hash);
+    let secret = CallerSecretHash::Session(hash);
     let user = holder(&realm, token.user_id, secret)?.clone();
     may_enter(&realm, &user)?;
-    Ok(Caller { user, realm, secret })
+    Ok(AuthenticatedCaller { user, realm, secret })
 }
 
 /// Writes down that a session is used, when that was not done for an hour. A failure is logged, and the request goes
 /// on.
-pub(crate) async fn note_use(app: &AppState, caller: &Caller) {
-    let Some(hash) = caller.secret.session() else { return };
-    let found = Session::find(&caller.realm, caller.id(), hash);
+pub(crate) async fn note_use(app: &AppState, caller: &AuthenticatedCaller) {
+    let Some(hash) = caller.secret.session_hash() else { return };
+    let found = Session::find(&caller.realm, caller.user_id(), hash);
     if !found.is_some_and(|session| session.is_use_due(app.now_s())) {
         return;
     }
     let noted = app.commit(|realm, commit| {
-        session::note_use(realm, caller.id(), hash, commit);
+        session::note_use(realm, caller.user_id(), hash, commit);
         Ok(())
     });
     if let Err(error) = noted.await {
@@ -195,7 +197,7 @@ fn check(app: &AppState, headers: &HeaderMap, shown: &str) -> Result<(), ApiErro
     let expected = csrf_token(app, headers).unwrap_or_default();
     let is_ours = matches!(site, None | Some(b"same-origin" | b"none"));
     let is_equal: bool = shown.as_bytes().ct_eq(expected.as_bytes()).into();
-    if is_ours && is_equal && !expected.is_empty() { Ok(()) } else { Err(BrowserError::Csrf.into()) }
+    if is_ours && is_equal && !expected.is_empty() { Ok(()) } else { Err(BrowserRequestError::Csrf.into()) }
 }
 
 /// Returns the token of the browser's session; without one that of its cookie.

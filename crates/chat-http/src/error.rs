@@ -57,15 +57,15 @@ use chat_core::permission::send::SendError;
 use chat_core::push::PushError;
 use chat_core::{StoreError, Unavailable};
 
-use crate::auth::{AuthenticationError, CredentialsError, LoginError};
-use crate::params::{ParamError, RawRequestError};
-use crate::rate::RateLimitError;
-use crate::response;
+use crate::api_response;
+use crate::authentication::{AuthenticationError, AuthorizationHeaderError, PasswordLoginError};
+use crate::params::{ParamError, RawRequestParamsError};
+use crate::rate::RateLimitExceededError;
 
-pub use browser::BrowserError;
+pub use browser::BrowserRequestError;
 pub(crate) use invites::ErrorPage;
 pub use organization_items::OrganizationItemError;
-pub use settings::SettingError;
+pub use settings::SettingChangeError;
 
 /// Every code there is, for who has to know them all.
 pub(crate) const ERROR_CODES: [&str; 29] = [
@@ -109,7 +109,7 @@ const RETRY_AFTER_S: u16 = 5;
 /// What a 401 asks for.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"chat\", charset=\"UTF-8\"");
 
-/// The reason why a request is not answered with success.
+/// The error of an API request, from which status, code and text of the response follow.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     /// A parameter is missing or wrong.
@@ -117,7 +117,7 @@ pub enum ApiError {
     Parameter(#[from] ParamError),
     /// Query or body cannot be read at all.
     #[error(transparent)]
-    Form(#[from] RawRequestError),
+    Form(#[from] RawRequestParamsError),
     /// The body is larger than allowed.
     #[error("the body is larger than {limit_bytes} bytes")]
     BodyTooLarge {
@@ -129,13 +129,13 @@ pub enum ApiError {
     BodyBroken,
     /// The request shows no credentials.
     #[error(transparent)]
-    Credentials(#[from] CredentialsError),
+    Credentials(#[from] AuthorizationHeaderError),
     /// The credentials are refused.
     #[error(transparent)]
     Authentication(#[from] AuthenticationError),
     /// The password is refused.
     #[error(transparent)]
-    Login(#[from] LoginError),
+    Login(#[from] PasswordLoginError),
     /// Nobody answers at this address.
     #[error("no such address")]
     UnknownRoute,
@@ -147,7 +147,7 @@ pub enum ApiError {
     },
     /// Too many requests.
     #[error("too many requests")]
-    Throttled(#[from] RateLimitError),
+    Throttled(#[from] RateLimitExceededError),
     /// The caller may not do this at all.
     #[error(transparent)]
     NotAllowed(#[from] PermissionError),
@@ -177,7 +177,7 @@ pub enum ApiError {
     Address(#[from] EmailChangeError),
     /// A browser is not signed in, or what it sent did not come from a page of this server.
     #[error(transparent)]
-    Browser(#[from] BrowserError),
+    Browser(#[from] BrowserRequestError),
     /// A channel is not there for the caller.
     #[error(transparent)]
     NoChannel(#[from] ChannelNotFound),
@@ -252,7 +252,7 @@ pub enum ApiError {
     Presence(#[from] PresenceError),
     /// A setting is not changed.
     #[error(transparent)]
-    Setting(#[from] SettingError),
+    Setting(#[from] SettingChangeError),
     /// What an organization keeps stays as it is, or a file is not taken.
     #[error(transparent)]
     OrganizationItem(#[from] OrganizationItemError),
@@ -302,12 +302,12 @@ pub struct InternalError {
 }
 
 impl InternalError {
-    /// An internal error with its cause.
+    /// Creates an internal error with its cause.
     pub fn new(what: &'static str, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { what, cause: Some(cause.into()) }
     }
 
-    /// An internal error without a cause beneath.
+    /// Creates an internal error without a cause.
     #[must_use]
     pub const fn without_cause(what: &'static str) -> Self {
         Self { what, cause: None }
@@ -457,7 +457,7 @@ impl ApiError {
 
     /// What goes into the head of the answer.
     fn add_headers(&self, status: StatusCode, headers: &mut HeaderMap) {
-        headers.insert(CONTENT_TYPE, response::JSON);
+        headers.insert(CONTENT_TYPE, api_response::JSON);
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, CHALLENGE);
         }

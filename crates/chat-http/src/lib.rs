@@ -15,10 +15,10 @@
 //! method, some as JSON text and some raw, and its refusals name the parameter.
 //!
 //! ```
-//! use chat_http::{Chat, ChatComponents, Components, router};
+//! use chat_http::{ChatService, ChatComponents, BaseComponents, router};
 //!
 //! /// The server as a service, from what the binary put together.
-//! fn service(parts: Components, domain: ChatComponents) -> Chat {
+//! fn service(parts: BaseComponents, domain: ChatComponents) -> ChatService {
 //!     router(parts, Some(domain))
 //! }
 //! ```
@@ -29,16 +29,15 @@ mod state;
 
 mod restart;
 
-pub mod call;
+pub mod api_call;
 mod endpoint;
 
+pub mod json_schema;
 pub mod params;
-pub mod schema;
 
 mod openapi;
 
-pub mod agent;
-pub mod auth;
+pub mod authentication;
 mod browser;
 mod file_body;
 mod image_jobs;
@@ -48,20 +47,21 @@ mod polls;
 mod rate;
 mod raw_endpoint;
 mod traffic;
+pub mod user_agent;
 
+pub mod api_response;
 mod body;
 pub mod error;
 pub mod limits;
 mod middleware;
-pub mod response;
 
-pub use long_wait::{LongWait, Repoll};
-pub use polls::Polls;
-pub use rate::{RateLimitError, RateLimitStatus};
-pub use router::{Chat, router};
+pub use long_wait::{LongPollSignal, RepollableRequest};
+pub use polls::RunningPolls;
+pub use rate::{RateLimitExceededError, RemainingRateLimit};
+pub use router::{ChatService, build_chat_service};
 pub use state::{
-    ApiSettings, BrowserClient, BrowserSettings, ChatComponents, Components, Invitations, Passwords, Push, Runtime,
-    SetupCode, UploadSettings,
+    ApiSettings, BaseComponents, BrowserComponents, ChatComponents, ClockAndRandomness, InvitationComponents,
+    OrganizationSetupCode, PasswordHashing, PushComponents, UploadSettings, WebClientFiles,
 };
 
 /// The examples of the README, which are tests.

@@ -9,9 +9,9 @@ pub(crate) mod schemas;
 use serde_json::{Map, Value, json};
 
 use crate::error::ERROR_CODES;
-use crate::params::{Absence, ParamDeclaration};
+use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
+use crate::params::{AbsentParamBehavior, ParamDeclaration};
 use crate::routes::{API, ApiOperation, OperationDoc};
-use crate::schema::{Member, Schema, has, may};
 
 /// What holds for every operation.
 const ABOUT: &str = "The chat server's API. Parameters are taken from the query and from forms alike, on every method; \
@@ -69,7 +69,7 @@ fn client() -> Value {
         "name": "client",
         "in": "query",
         "description": "What the caller calls its program, in place of its `User-Agent`.",
-        "schema": Value::from(Schema::string()),
+        "schema": Value::from(JsonSchema::string()),
     })
 }
 
@@ -110,8 +110,8 @@ fn in_path(operation: &ApiOperation) -> Vec<Value> {
         let name = name.trim_start_matches('*');
         let text = operation.doc.texts.iter().find(|(known, _)| *known == name);
         let schema = match text {
-            Some((_, meaning)) => Schema::string().meaning(meaning),
-            None => Schema::integer().at_least(0),
+            Some((_, meaning)) => JsonSchema::string().with_description(meaning),
+            None => JsonSchema::integer().with_minimum(0),
         };
         json!({"name": name, "in": "path", "required": true, "schema": Value::from(schema)})
     };
@@ -127,7 +127,7 @@ fn query_parameters(parameter: &ParamDeclaration) -> Vec<Value> {
         object.insert("in".to_owned(), "query".into());
         if is_older {
             object.insert("deprecated".to_owned(), true.into());
-        } else if parameter.absence == Absence::Refused && parameter.older.is_none() {
+        } else if parameter.absence == AbsentParamBehavior::Refused && parameter.older.is_none() {
             object.insert("required".to_owned(), true.into());
         }
         if parameter.form.is_json {
@@ -145,11 +145,11 @@ fn query_parameters(parameter: &ParamDeclaration) -> Vec<Value> {
 }
 
 /// A parameter's value, and what its absence means.
-fn schema(parameter: &ParamDeclaration) -> Schema {
+fn schema(parameter: &ParamDeclaration) -> JsonSchema {
     let schema = parameter.form.schema.clone();
     match &parameter.absence {
-        Absence::Means(Some(usual)) => schema.with("default", usual.clone()),
-        Absence::Refused | Absence::Fine | Absence::Means(None) => schema,
+        AbsentParamBehavior::Means(Some(usual)) => schema.with_keyword("default", usual.clone()),
+        AbsentParamBehavior::Refused | AbsentParamBehavior::Fine | AbsentParamBehavior::Means(None) => schema,
     }
 }
 
@@ -159,9 +159,16 @@ fn form(parameters: &[ParamDeclaration], doc: &OperationDoc) -> Value {
     let mut members = Vec::new();
     let mut encoding = Map::new();
     for parameter in parameters {
-        let is_needed = parameter.absence == Absence::Refused && parameter.older.is_none();
-        members.push(if is_needed { has } else { may }(parameter.name, schema(parameter)));
-        members.extend(parameter.older.map(|older| may(older, schema(parameter).with("deprecated", true))));
+        let is_needed = parameter.absence == AbsentParamBehavior::Refused && parameter.older.is_none();
+        members.push(if is_needed { required_schema_member } else { optional_schema_member }(
+            parameter.name,
+            schema(parameter),
+        ));
+        members.extend(
+            parameter
+                .older
+                .map(|older| optional_schema_member(older, schema(parameter).with_keyword("deprecated", true))),
+        );
         if parameter.form.is_json {
             for name in [Some(parameter.name), parameter.older].into_iter().flatten() {
                 encoding.insert(name.to_owned(), json!({"contentType": "application/json"}));
@@ -169,10 +176,10 @@ fn form(parameters: &[ParamDeclaration], doc: &OperationDoc) -> Value {
         }
     }
     if doc.takes_file {
-        let file = Schema::any().with("contentMediaType", "application/octet-stream");
-        members.push(has("file", file.meaning("The file, in a field of any name.")));
+        let file = JsonSchema::any().with_keyword("contentMediaType", "application/octet-stream");
+        members.push(required_schema_member("file", file.with_description("The file, in a field of any name.")));
     }
-    let object = Value::from(Schema::object(members));
+    let object = Value::from(JsonSchema::object(members));
     let mut content = Map::new();
     for form in FORMS.into_iter().filter(|form| !doc.takes_file || form.starts_with("multipart")) {
         let mut media_type = json!({"schema": object});
@@ -208,49 +215,55 @@ fn responses(operation: &ApiOperation) -> Value {
 
 fn success(doc: &OperationDoc) -> Value {
     let answer = (doc.answer)();
-    let schema = if doc.is_document { Schema::object(answer) } else { enveloped(answer) };
+    let schema = if doc.is_document { JsonSchema::object(answer) } else { enveloped(answer) };
     json!({"description": "Done.", "content": {"application/json": {"schema": Value::from(schema)}}})
 }
 
 /// An answer in the envelope of a success.
-fn enveloped(answer: Vec<Member>) -> Schema {
-    let ignored = Schema::list(Schema::string()).meaning("Parameters that were sent and are none of this operation's.");
-    let envelope = [has("result", Schema::words(["success"])), has("msg", Schema::words([""]))];
-    Schema::object(envelope.into_iter().chain(answer).chain([may("ignored_parameters_unsupported", ignored)]))
+fn enveloped(answer: Vec<SchemaMember>) -> JsonSchema {
+    let ignored = JsonSchema::list(JsonSchema::string())
+        .with_description("Parameters that were sent and are none of this operation's.");
+    let envelope = [
+        required_schema_member("result", JsonSchema::one_of_words(["success"])),
+        required_schema_member("msg", JsonSchema::one_of_words([""])),
+    ];
+    JsonSchema::object(
+        envelope.into_iter().chain(answer).chain([optional_schema_member("ignored_parameters_unsupported", ignored)]),
+    )
 }
 
 /// Returns the answers that are no success.
 fn error_responses() -> Value {
     let error_schema = json!({"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}});
-    let header = |meaning: &str, schema: Schema| json!({"description": meaning, "schema": Value::from(schema)});
+    let header = |meaning: &str, schema: JsonSchema| json!({"description": meaning, "schema": Value::from(schema)});
     json!({
         "Refused": {"description": "Nothing was done; `msg` and `code` say why.", "content": error_schema},
         "Unauthorized": {
             "description": "The caller has not shown an account that may be used.",
-            "headers": {"WWW-Authenticate": header("What to show.", Schema::string())},
+            "headers": {"WWW-Authenticate": header("What to show.", JsonSchema::string())},
             "content": error_schema,
         },
         "Unknown": {"description": "There is nothing at this address.", "content": error_schema},
         "Throttled": {
             "description": "Too many requests.",
-            "headers": {"Retry-After": header("Seconds to wait.", Schema::integer())},
+            "headers": {"Retry-After": header("Seconds to wait.", JsonSchema::integer())},
             "content": error_schema,
         },
         "Unavailable": {
             "description": "The database cannot be used at the moment: it cannot be reached, is full or locked.",
-            "headers": {"Retry-After": header("Seconds to wait.", Schema::integer())},
+            "headers": {"Retry-After": header("Seconds to wait.", JsonSchema::integer())},
             "content": error_schema,
         },
     })
 }
 
 /// Returns what says why nothing was done.
-pub(crate) fn error_schema() -> Schema {
-    let code = Schema::words(ERROR_CODES).meaning("Why, for programs.");
-    Schema::object([
-        has("result", Schema::words(["error"])),
-        has("msg", Schema::string().meaning("Why, for people.")),
-        has("code", code),
+pub(crate) fn error_schema() -> JsonSchema {
+    let code = JsonSchema::one_of_words(ERROR_CODES).with_description("Why, for programs.");
+    JsonSchema::object([
+        required_schema_member("result", JsonSchema::one_of_words(["error"])),
+        required_schema_member("msg", JsonSchema::string().with_description("Why, for people.")),
+        required_schema_member("code", code),
     ])
-    .with("additionalProperties", true)
+    .with_keyword("additionalProperties", true)
 }

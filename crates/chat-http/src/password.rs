@@ -2,7 +2,10 @@
 
 use std::net::IpAddr;
 
-use attempt_limits::attempts::{AdmitError, Admitted, Attempts, CountedBy, Held, Origin, Outcome};
+use attempt_limits::password_attempt_limits::{
+    AdmitAttemptError, AdmittedAttempt, AttemptCounterKind, AttemptLimitExceeded, AttemptLimiter, AttemptOrigin,
+    AttemptOutcome,
+};
 use chat_core::id::UserId;
 use chat_core::log::store::Credentials;
 
@@ -10,7 +13,8 @@ use crate::error::ApiError;
 use crate::state::AppState;
 
 /// The refusal where [`WAITING_MAX`](attempt_limits::attempts::WAITING_MAX) attempts wait.
-const CROWDED: Held = Held { by: CountedBy::Account, at_once: 256, wait_us: 1_000_000, whole_us: 1_000_000 };
+const CROWDED: AttemptLimitExceeded =
+    AttemptLimitExceeded { by: AttemptCounterKind::Account, at_once: 256, wait_us: 1_000_000, whole_us: 1_000_000 };
 
 /// Whose password it is said to be, and where that is said.
 #[derive(Debug, Clone, Copy)]
@@ -32,10 +36,10 @@ pub(crate) async fn check(
 ) -> Result<Option<Credentials>, ApiError> {
     let attempt = admitted(app, &app.attempts, claim).await?;
     let compared = compared(app, claim.user_id, password).await;
-    attempt.settle(match &compared {
-        Ok(Some(_)) => Outcome::Right,
-        Ok(None) => Outcome::Wrong,
-        Err(_) => Outcome::Unchecked,
+    attempt.record_outcome(match &compared {
+        Ok(Some(_)) => AttemptOutcome::Right,
+        Ok(None) => AttemptOutcome::Wrong,
+        Err(_) => AttemptOutcome::Unchecked,
     });
     compared
 }
@@ -46,15 +50,15 @@ pub(crate) async fn check(
 /// When too many came before.
 pub(crate) async fn admitted<'a>(
     app: &AppState,
-    attempts: &'a Attempts,
+    attempts: &'a AttemptLimiter,
     claim: PasswordAttempt<'_>,
-) -> Result<Admitted<'a>, ApiError> {
-    let origin = claim.from.map_or(Origin::Unknown, Origin::Device);
-    let admitted = attempts.admit(|| app.server.runtime.now_us(), claim.account, origin).await;
+) -> Result<AdmittedAttempt<'a>, ApiError> {
+    let origin = claim.from.map_or(AttemptOrigin::Unknown, AttemptOrigin::Device);
+    let admitted = attempts.admit_attempt(|| app.server.runtime.now_us(), claim.account, origin).await;
     admitted.map_err(|error| {
         let held = match error {
-            AdmitError::Held(held) => held,
-            AdmitError::Crowded => CROWDED,
+            AdmitAttemptError::Held(held) => held,
+            AdmitAttemptError::Crowded => CROWDED,
         };
         app.exceeded(held).into()
     })
@@ -63,6 +67,6 @@ pub(crate) async fn admitted<'a>(
 async fn compared(app: &AppState, user_id: Option<UserId>, password: String) -> Result<Option<Credentials>, ApiError> {
     let credentials = app.realm.credentials(user_id.unwrap_or(UserId(0))).await?;
     let hash = credentials.as_ref().and_then(|found| found.password_hash.clone());
-    let is_right = app.passwords.matches(password, hash).await?;
+    let is_right = app.passwords.verify_password(password, hash).await?;
     Ok(credentials.filter(|_| is_right && user_id.is_some()))
 }

@@ -16,9 +16,9 @@ pub(crate) enum PollEnd {
     Stopping,
 }
 
-/// The polls that run on this node. Those of other nodes end with their heartbeat.
+/// The long polls that run on this node. Those of other nodes end with their heartbeat.
 #[derive(Default)]
-pub struct Polls(Mutex<PollTable>);
+pub struct RunningPolls(Mutex<PollTable>);
 
 /// The polls by queue.
 #[derive(Default)]
@@ -30,16 +30,16 @@ struct PollTable {
 
 /// The registration of a running poll, removed when dropped.
 pub(crate) struct PollSlot<'a> {
-    polls: &'a Polls,
+    polls: &'a RunningPolls,
     queue_id: &'a str,
     number: u64,
     ended: oneshot::Receiver<PollEnd>,
 }
 
-impl Polls {
-    /// Has every poll answered at once, from now on: the server stops, and a client that was answered asks again
-    /// elsewhere or later, which costs it no event.
-    pub fn stop(&self) {
+impl RunningPolls {
+    /// Answers every running and future long poll at once, because the server stops: a client that was answered asks
+    /// again elsewhere or later, which costs it no event.
+    pub fn answer_all_on_shutdown(&self) {
         let mut table = self.lock();
         table.stopping = true;
         for (_, (_, end)) in table.by_queue.drain() {
@@ -100,7 +100,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_later_poll_ends_the_earlier_and_keeps_its_own_place() {
-        let polls = Polls::default();
+        let polls = RunningPolls::default();
         let mut first = polls.begin("q");
         let mut second = polls.begin("q");
         let _other = polls.begin("other");
@@ -112,9 +112,9 @@ mod tests {
 
     #[tokio::test]
     async fn when_the_server_stops_polls_end_and_later_ones_at_once() {
-        let polls = Polls::default();
+        let polls = RunningPolls::default();
         let mut before = polls.begin("q");
-        polls.stop();
+        polls.answer_all_on_shutdown();
         assert_eq!(before.ended().await, PollEnd::Stopping);
         assert_eq!(polls.begin("q").ended().await, PollEnd::Stopping);
         assert!(polls.lock().by_queue.is_empty());
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_poll_that_is_dropped_leaves_nothing_behind() {
-        let polls = Polls::default();
+        let polls = RunningPolls::default();
         drop((polls.begin("q"), polls.begin("q")));
         assert!(polls.lock().by_queue.is_empty());
     }

@@ -1,6 +1,6 @@
 //! Endpoints outside the envelope: the body is read as it comes, or the response is a file.
 //!
-//! Who calls, how often they may, and how they stand are as for [`crate::call`]; the rest is the handler's.
+//! Who calls, how often they may, and how they stand are as for [`crate::api_call`]; the rest is the handler's.
 
 use std::pin::Pin;
 
@@ -10,11 +10,11 @@ use axum::handler::Handler;
 use axum::response::{IntoResponse as _, Response};
 use http::HeaderMap;
 
-use crate::call::CallerKind;
+use crate::api_call::CallerKind;
 use crate::error::ApiError;
+use crate::json_schema::SchemaMember;
 use crate::middleware::observe::Route;
 use crate::routes::{DocumentedHandler, OperationDoc};
-use crate::schema::Member;
 use crate::state::App;
 
 /// One call of a raw endpoint.
@@ -52,7 +52,11 @@ pub(crate) struct RawEndpoint<W, F> {
 
 impl<W: CallerKind, F> RawEndpoint<W, F> {
     /// Documents what an endpoint of the API does, and the members of its response. It takes no parameters.
-    pub(crate) fn documented(self, summary: &'static str, answer: fn() -> Vec<Member>) -> DocumentedHandler<Self> {
+    pub(crate) fn documented(
+        self,
+        summary: &'static str,
+        answer: fn() -> Vec<SchemaMember>,
+    ) -> DocumentedHandler<Self> {
         DocumentedHandler::new(self, OperationDoc::new(summary, Vec::new, answer, W::NEEDS_ACCOUNT))
     }
 }

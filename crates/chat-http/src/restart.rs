@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::endpoint::server_settings;
 use crate::error::ApiError;
-use crate::schema::{Member, Schema, has};
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
 use crate::state::AppState;
 
 /// Writes the event, for all queues that want its type.
@@ -26,7 +26,10 @@ pub(crate) async fn announce(app: &AppState) -> Result<(), ApiError> {
 }
 
 /// Returns the members of the event beside its number and type.
-pub(crate) fn members() -> Vec<Member> {
-    let generation = Schema::integer().meaning("When the server was started, in unix seconds.");
-    server_settings::version_schema().into_iter().chain([has("server_generation", generation)]).collect()
+pub(crate) fn members() -> Vec<SchemaMember> {
+    let generation = JsonSchema::integer().with_description("When the server was started, in unix seconds.");
+    server_settings::version_schema()
+        .into_iter()
+        .chain([required_schema_member("server_generation", generation)])
+        .collect()
 }

@@ -12,7 +12,7 @@ use axum::response::Response;
 use axum::routing::get;
 use chat_core::messages::scheduled::delivery;
 use http::StatusCode;
-use server_kit::middleware::drain::drain;
+use server_kit::middleware::drain_body::respond_then_drain_body;
 use tower::Service;
 
 use crate::endpoint::{
@@ -26,13 +26,13 @@ use crate::error::ApiError;
 use crate::middleware::{api_headers, method, observe, panic};
 use crate::rate::address;
 use crate::routes::Routes;
-use crate::state::{App, AppState, ChatComponents, Components, ServerState};
+use crate::state::{App, AppState, BaseComponents, ChatComponents, ServerState};
 
-/// Returns the chat server as a service. Without a domain it answers `/health`, and 404 everywhere under `/api/v1`.
+/// Builds the chat server's HTTP service. Without a domain it answers `/health`, and 404 everywhere under `/api/v1`.
 ///
 /// Insert `ConnectInfo<SocketAddr>` into each request's extensions, so that the rate limit can tell strangers apart
 /// by their address.
-pub fn router(parts: Components, domain: Option<ChatComponents>) -> Chat {
+pub fn build_chat_service(parts: BaseComponents, domain: Option<ChatComponents>) -> ChatService {
     let server = Arc::new(ServerState::new(parts));
     let mut state = None;
     let routes = operations(&server);
@@ -46,7 +46,7 @@ pub fn router(parts: Components, domain: Option<ChatComponents>) -> Chat {
                 .merge(beside(app).layer(from_fn(observe::note_route)))
         }
     };
-    Chat { state, ..with_middleware(routes, &server) }
+    ChatService { state, ..with_middleware(routes, &server) }
 }
 
 /// Returns the API: each area lists its own paths.
@@ -115,34 +115,34 @@ fn operations(server: &Arc<ServerState>) -> Router {
 ///
 /// Functions around a function, and no layers of the router: it makes a copy of each layer, and of all that are
 /// inside, for every request, and keeps a request's room in each for as long as its answer takes.
-pub(crate) fn with_middleware(routes: Router, server: &Arc<ServerState>) -> Chat {
+pub(crate) fn with_middleware(routes: Router, server: &Arc<ServerState>) -> ChatService {
     let unknown = Router::new().fallback(unknown_route).with_state(Arc::clone(server));
     let routes = routes.fallback_service(unknown).method_not_allowed_fallback(wrong_method);
-    Chat { server: Arc::clone(server), routes, state: None }
+    ChatService { server: Arc::clone(server), routes, state: None }
 }
 
-/// The chat server as a service. A copy costs three counters.
+/// The chat server's HTTP service. A copy costs three counters.
 #[derive(Clone)]
-pub struct Chat {
+pub struct ChatService {
     server: Arc<ServerState>,
     routes: Router,
     /// What requests have in their state; `None` without a domain.
     state: Option<App>,
 }
 
-impl Chat {
-    /// Adds a `restart` event to every queue; to be called once, before the server answers. A failure is logged here:
-    /// clients that miss the event only keep what they loaded.
-    pub async fn announce_restart(&self) {
+impl ChatService {
+    /// Adds a `restart` event to every event queue; to be called once, before the server answers. A failure is logged
+    /// here: clients that miss the event only keep what they loaded.
+    pub async fn enqueue_restart_event(&self) {
         let Some(state) = &self.state else { return };
         if let Err(failure) = crate::restart::announce(state).await {
             failure.log("no restart event could be written");
         }
     }
 
-    /// Sends the scheduled messages whose time has come; to be called every second or so, on as many nodes as there
-    /// are. Says whether there may be more of them already. What fails is logged here and tried again the next time.
-    pub async fn send_due(&self) -> bool {
+    /// Sends the scheduled messages that are due and says whether there may be more of them already; to be called every
+    /// second or so, on as many nodes as there are. What fails is logged here and tried again the next time.
+    pub async fn send_due_scheduled_messages(&self) -> bool {
         let Some(state) = &self.state else { return false };
         delivery::send_due(&state.message_ports(), state.scheduled.as_ref()).await.unwrap_or_else(|failure| {
             ApiError::from(failure).log("scheduled messages could not be sent");
@@ -151,7 +151,7 @@ impl Chat {
     }
 }
 
-impl Service<Request> for Chat {
+impl Service<Request> for ChatService {
     type Response = Response;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
@@ -178,7 +178,9 @@ fn around(server: &Arc<ServerState>, mut routes: Router, request: Request) -> im
     };
     let around_routes = Arc::clone(server);
     observe::observe(Arc::clone(server), request, |request| {
-        api_headers::answer(request, |request| drain(request, |request| method::settle(around_routes, request, route)))
+        api_headers::answer(request, |request| {
+            respond_then_drain_body(request, |request| method::settle(around_routes, request, route))
+        })
     })
 }
 

@@ -8,8 +8,8 @@ use axum::Router;
 use axum::handler::Handler;
 use axum::routing::{MethodFilter, MethodRouter};
 
+use crate::json_schema::SchemaMember;
 use crate::params::ParamDeclaration;
-use crate::schema::Member;
 use crate::state::App;
 
 /// Where the API is.
@@ -85,7 +85,7 @@ pub(crate) struct OperationDoc {
     /// Its parameters.
     pub(crate) parameters: fn() -> Vec<ParamDeclaration>,
     /// What it answers beside the envelope.
-    pub(crate) answer: fn() -> Vec<Member>,
+    pub(crate) answer: fn() -> Vec<SchemaMember>,
     /// Whether it asks who calls.
     pub(crate) needs_account: bool,
     /// Whether it takes a file in its form.
@@ -101,7 +101,7 @@ impl OperationDoc {
     pub(crate) const fn new(
         summary: &'static str,
         parameters: fn() -> Vec<ParamDeclaration>,
-        answer: fn() -> Vec<Member>,
+        answer: fn() -> Vec<SchemaMember>,
         needs_account: bool,
     ) -> Self {
         Self { summary, parameters, answer, needs_account, takes_file: false, is_document: false, texts: &[] }
@@ -140,7 +140,7 @@ impl<H> DocumentedHandler<H> {
 }
 
 /// Returns the members of a response that has nothing beside the envelope.
-pub(crate) const fn no_members() -> Vec<Member> {
+pub(crate) const fn no_members() -> Vec<SchemaMember> {
     Vec::new()
 }
 

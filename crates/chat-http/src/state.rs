@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use attempt_limits::attempts::{Attempts, Held};
+use attempt_limits::password_attempt_limits::{AttemptLimitExceeded, AttemptLimiter};
 use axum::response::Response;
 use chat_core::files::{AttachmentStore, FileStore, UploadStorage};
 use chat_core::id::UserId;
@@ -30,21 +30,21 @@ use chat_core::people::typing::TypingFeed;
 use chat_core::push::{PushService, PushStore};
 use chat_core::transfer::export::ExportStore;
 use http::HeaderMap;
-use server_kit::health::{CachedHealth, HealthProbe};
-use server_kit::middleware::request_id::RequestIds;
+use server_kit::health::{CachedHealthProbe, HealthProbe};
+use server_kit::middleware::request_id::RequestIdGenerator;
 use subtle::ConstantTimeEq as _;
 
 use crate::error::{ApiError, InternalError};
 use crate::image_jobs::JobPool;
-use crate::polls::Polls;
-use crate::rate::{RateLimitError, RequestLimiter};
+use crate::polls::RunningPolls;
+use crate::rate::{RateLimitExceededError, RequestLimiter};
 use crate::traffic::ChannelTraffic;
 
-/// The parts that the binary passes to [`crate::router`] whether or not there is a domain.
+/// The components that the server needs even without a chat domain: clock, health probe, rate limit and version.
 #[derive(Clone)]
-pub struct Components {
+pub struct BaseComponents {
     /// Time and chance.
-    pub runtime: Arc<dyn Runtime>,
+    pub runtime: Arc<dyn ClockAndRandomness>,
     /// Whether the server can do its work right now.
     pub health: Arc<dyn HealthProbe>,
     /// Requests a minute of each address that come without an account; 0 is no limit.
@@ -53,7 +53,7 @@ pub struct Components {
     pub version: String,
 }
 
-/// The ports and settings of the chat domain behind the API.
+/// The components of the chat domain: its stores, services and settings.
 #[derive(Clone)]
 pub struct ChatComponents {
     /// The realm's state.
@@ -83,22 +83,22 @@ pub struct ChatComponents {
     /// What exports read.
     pub exports: Arc<dyn ExportStore>,
     /// The polls that run here, so that they can be ended when the server stops.
-    pub polls: Arc<Polls>,
+    pub polls: Arc<RunningPolls>,
     /// Hashes passwords.
-    pub passwords: Arc<dyn Passwords>,
+    pub passwords: Arc<dyn PasswordHashing>,
     /// What invitations need.
-    pub invitations: Invitations,
+    pub invitations: InvitationComponents,
     /// Who notifies telephones.
-    pub push: Push,
+    pub push: PushComponents,
     /// What browsers are given.
-    pub browser: BrowserSettings,
+    pub browser: BrowserComponents,
     /// What the deployment chose.
     pub settings: ApiSettings,
 }
 
-/// What invitations need beside the realm.
+/// The components of invitations: link store, validity and daily limit.
 #[derive(Clone)]
-pub struct Invitations {
+pub struct InvitationComponents {
     /// The secrets of links that are shown again.
     pub links: Arc<dyn InvitationLinkStore>,
     /// Minutes for which an invitation holds when nothing is said.
@@ -107,41 +107,41 @@ pub struct Invitations {
     pub per_day: usize,
 }
 
-/// Who notifies telephones.
+/// The components of push notifications: device store and push service.
 #[derive(Clone)]
-pub struct Push {
+pub struct PushComponents {
     /// The devices.
     pub devices: Arc<dyn PushStore>,
     /// The service that notifies them, when there is one.
     pub bouncer: Option<Arc<dyn PushService>>,
 }
 
-/// What browsers are given.
+/// The components for browsers: session lifetime, setup code and web client.
 #[derive(Clone)]
-pub struct BrowserSettings {
+pub struct BrowserComponents {
     /// Seconds without use after which a browser is signed out.
     pub session_lifetime_s: i64,
     /// The code that the first organization is made with; `None` where pages make none.
-    pub setup_code: Option<SetupCode>,
+    pub setup_code: Option<OrganizationSetupCode>,
     /// The client that signed-in browsers are served; without one `/` is a page that names the apps.
-    pub client: Option<Arc<dyn BrowserClient>>,
+    pub client: Option<Arc<dyn WebClientFiles>>,
 }
 
-/// The code that an operator copies from the log, to make the first organization on a page.
+/// The setup code that an operator copies from the log to create the first organization on a page.
 #[derive(Clone)]
-pub struct SetupCode(String);
+pub struct OrganizationSetupCode(String);
 
-impl SetupCode {
+impl OrganizationSetupCode {
     /// Letters and digits of a code: 95 bits.
     const LENGTH: usize = 16;
 
-    /// A code out of random letters.
+    /// Creates a setup code from random letters.
     #[must_use]
-    pub fn new(letters: &ApiKey) -> Self {
+    pub fn from_random_letters(letters: &ApiKey) -> Self {
         Self(letters.expose().chars().take(Self::LENGTH).collect())
     }
 
-    /// Returns the code itself, for the log line that the operator reads.
+    /// Returns the setup code in clear, for the log line that the operator reads.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -153,46 +153,47 @@ impl SetupCode {
     }
 }
 
-impl fmt::Debug for SetupCode {
+impl fmt::Debug for OrganizationSetupCode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("SetupCode(…)")
     }
 }
 
-/// The client that browsers are served.
-pub trait BrowserClient: Send + Sync {
-    /// Returns the page that starts the client, for a request with these headers.
-    fn index(&self, headers: &HeaderMap) -> Response;
+/// The files of the web client that browsers are served.
+pub trait WebClientFiles: Send + Sync {
+    /// Returns the response with the page that starts the web client, for a request with these headers.
+    fn serve_start_page(&self, headers: &HeaderMap) -> Response;
 
-    /// Returns a file of the client by its name below `/static/web/`; `None` where there is none of that name.
-    fn file(&self, name: &str, headers: &HeaderMap) -> Option<Response>;
+    /// Returns the response with a file of the web client by its name below `/static/web/`; `None` when there is none
+    /// of that name.
+    fn serve_file(&self, name: &str, headers: &HeaderMap) -> Option<Response>;
 }
 
-/// Makes and compares password hashes, where it may take its time.
+/// Hashes and verifies passwords, where that may take its time.
 #[async_trait]
-pub trait Passwords: Send + Sync {
+pub trait PasswordHashing: Send + Sync {
     /// Returns the hash of a new password.
     ///
     /// # Errors
     /// When the hasher failed.
     async fn hash(&self, password: String) -> Result<PasswordHash, InternalError>;
 
-    /// Returns whether it is the password of the hash. `None`, for an account without one or none at all, takes as long
-    /// and is `false`, so that the time reveals nothing.
+    /// Returns whether `password` is the password of `hash`. `None`, for an account without one or none at all, takes
+    /// as long and is `false`, so that the time reveals nothing.
     ///
     /// # Errors
     /// When the hasher failed.
-    async fn matches(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, InternalError>;
+    async fn verify_password(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, InternalError>;
 }
 
 /// The clock and the source of randomness.
-pub trait Runtime: Send + Sync {
-    /// Microseconds since the UNIX epoch.
+pub trait ClockAndRandomness: Send + Sync {
+    /// Returns the current time in microseconds since the UNIX epoch.
     fn now_us(&self) -> i64;
-    /// 128 random bits: names of requests start there, and what is spread by chance is.
-    fn fresh_id(&self) -> u128;
-    /// Random bytes that nobody can guess, to make secrets of.
-    fn random(&self) -> [u8; 64];
+    /// Returns 128 random bits, for request ids and for what is spread by chance.
+    fn random_id(&self) -> u128;
+    /// Returns 64 cryptographically random bytes, for secrets.
+    fn random_bytes(&self) -> [u8; 64];
 }
 
 /// The settings of the API.
@@ -201,7 +202,7 @@ pub struct ApiSettings {
     /// Canonical address of the server, without a trailing slash.
     pub base_url: String,
     /// Largest request body taken, in bytes; a larger one is answered 413. Bodies without files have a bound of
-    /// their own, [`crate::limits::FORM_MAX_BYTES`], when that is smaller.
+    /// their own, [`crate::limits::FILELESS_BODY_MAX_BYTES`], when that is smaller.
     pub max_body_bytes: usize,
     /// Requests a minute of each account; 0 is no limit.
     pub rate_limit_per_user: u32,
@@ -215,7 +216,7 @@ pub struct ApiSettings {
     pub development_login: bool,
 }
 
-/// How large uploads may be, and where they wait until they are kept.
+/// The settings of uploads: size limit, quota and spool directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UploadSettings {
     /// Largest file, in bytes: whole MiB.
@@ -243,9 +244,9 @@ impl UploadSettings {
 
 /// The state that all routes share, with or without a domain.
 pub(crate) struct ServerState {
-    pub(crate) runtime: Arc<dyn Runtime>,
-    pub(crate) names: RequestIds,
-    pub(crate) health: CachedHealth,
+    pub(crate) runtime: Arc<dyn ClockAndRandomness>,
+    pub(crate) names: RequestIdGenerator,
+    pub(crate) health: CachedHealthProbe,
     pub(crate) version: String,
     /// When this process started, in unix seconds: clients compare it to learn that a server was started again.
     pub(crate) generation: i64,
@@ -253,12 +254,12 @@ pub(crate) struct ServerState {
 }
 
 impl ServerState {
-    pub(crate) fn new(parts: Components) -> Self {
-        let Components { runtime, health, rate_limit_per_ip, version } = parts;
+    pub(crate) fn new(parts: BaseComponents) -> Self {
+        let BaseComponents { runtime, health, rate_limit_per_ip, version } = parts;
         let by_address = RequestLimiter::new(rate_limit_per_ip, Arc::clone(&runtime));
-        let names = RequestIds::new(runtime.fresh_id());
+        let names = RequestIdGenerator::new(runtime.random_id());
         let generation = runtime.now_us().div_euclid(1_000_000);
-        Self { by_address, runtime, names, health: CachedHealth::new(health), version, generation }
+        Self { by_address, runtime, names, health: CachedHealthProbe::new(health), version, generation }
     }
 }
 
@@ -297,17 +298,17 @@ pub(crate) struct AppState {
     pub(crate) search_jobs: JobPool,
     /// Smaller pictures that were not made when the file came are made one after the other.
     pub(crate) thumbnails: tokio::sync::Mutex<()>,
-    pub(crate) passwords: Arc<dyn Passwords>,
-    pub(crate) invitations: Invitations,
-    pub(crate) push: Push,
-    pub(crate) browser: BrowserSettings,
+    pub(crate) passwords: Arc<dyn PasswordHashing>,
+    pub(crate) invitations: InvitationComponents,
+    pub(crate) push: PushComponents,
+    pub(crate) browser: BrowserComponents,
     pub(crate) settings: ApiSettings,
     pub(crate) by_user: RequestLimiter<UserId>,
-    pub(crate) polls: Arc<Polls>,
+    pub(crate) polls: Arc<RunningPolls>,
     pub(crate) traffic: ChannelTraffic,
-    pub(crate) attempts: Attempts,
+    pub(crate) attempts: AttemptLimiter,
     /// Letters for a forgotten password, counted as wrong passwords are, and apart from them.
-    pub(crate) password_resets: Attempts,
+    pub(crate) password_resets: AttemptLimiter,
     decisions: DecisionQueue,
     pub(crate) render_contexts: RenderContextCache,
 }
@@ -336,7 +337,7 @@ impl AppState {
             settings,
         } = domain;
         let mut secret = [0; 32];
-        secret.iter_mut().zip(server.runtime.random()).for_each(|(byte, random)| *byte = random);
+        secret.iter_mut().zip(server.runtime.random_bytes()).for_each(|(byte, random)| *byte = random);
         let by_user = RequestLimiter::new(settings.rate_limit_per_user, Arc::clone(&server.runtime));
         Self {
             server: Arc::clone(server),
@@ -366,8 +367,8 @@ impl AppState {
             traffic: ChannelTraffic::default(),
             decisions: DecisionQueue::default(),
             render_contexts: RenderContextCache::default(),
-            attempts: Attempts::new(secret, attempts::POLICY),
-            password_resets: Attempts::new(secret, attempts::POLICY),
+            attempts: AttemptLimiter::new(secret, attempts::POLICY),
+            password_resets: AttemptLimiter::new(secret, attempts::POLICY),
         }
     }
 
@@ -408,20 +409,20 @@ impl AppState {
     }
 
     /// Returns the error for too many attempts at a password.
-    pub(crate) fn exceeded(&self, held: Held) -> RateLimitError {
-        RateLimitError::of_attempts(held, self.server.runtime.now_us())
+    pub(crate) fn exceeded(&self, held: AttemptLimitExceeded) -> RateLimitExceededError {
+        RateLimitExceededError::of_attempts(held, self.server.runtime.now_us())
     }
 
     /// A name nobody has guessed: 32 hexadecimal digits.
     pub(crate) fn fresh_name(&self) -> String {
         let mut bytes = [0; 16];
-        bytes.iter_mut().zip(self.server.runtime.random()).for_each(|(byte, random)| *byte = random);
+        bytes.iter_mut().zip(self.server.runtime.random_bytes()).for_each(|(byte, random)| *byte = random);
         uuid::Builder::from_random_bytes(bytes).into_uuid().simple().to_string()
     }
 
     /// A key nobody has.
     pub(crate) fn fresh_key(&self) -> Result<ApiKey, ApiError> {
-        let key = (0..3).find_map(|_| ApiKey::from_random(&self.server.runtime.random()));
+        let key = (0..3).find_map(|_| ApiKey::from_random(&self.server.runtime.random_bytes()));
         key.ok_or_else(|| InternalError::without_cause("no key could be made of the random bytes").into())
     }
 

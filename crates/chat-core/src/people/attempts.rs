@@ -1,15 +1,16 @@
 //! How often a password may be tried.
 //!
-//! The rule is [`attempt_limits::attempts`]. An account is an e-mail address as [`crate::model::user::fold`] returns it.
+//! The rule is [`attempt_limits::password_attempt_limits`]. An account is an e-mail address as
+//! [`crate::model::user::fold`] returns it.
 //!
 //! The specification shows no limits. Servers of this family allow five wrong passwords in half an hour for a name; this
 //! server applies that number to a name and a neighborhood together, because for the name alone a stranger who knows it
 //! could lock its owner out for good. A right password gives all tries back, as theirs does.
 
-use attempt_limits::attempts::{AfterSuccess, AttemptPolicy, Budget};
+use attempt_limits::password_attempt_limits::{AttemptRateLimit, FailuresAfterSuccess, ServerAttemptPolicy};
 
 /// The limits of this server.
-pub const POLICY: AttemptPolicy = AttemptPolicy {
-    account_nearby: Budget { at_once: 5, pause_us: 360_000_000 },
-    after_success: AfterSuccess::ForgetFailures,
+pub const POLICY: ServerAttemptPolicy = ServerAttemptPolicy {
+    account_nearby: AttemptRateLimit { at_once: 5, pause_us: 360_000_000 },
+    after_success: FailuresAfterSuccess::ForgetFailures,
 };

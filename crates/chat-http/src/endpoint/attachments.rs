@@ -4,12 +4,12 @@ use chat_core::files::AttachmentUse;
 use chat_core::id::AttachmentId;
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
 use crate::routes::{Routes, delete, get, no_members};
-use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
     Routes::of("uploads")
@@ -21,21 +21,24 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// Returns the caller's uploads, the newest first, and what those of everybody take together.
-async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    let uploads = call.app.attachments.of_owner(call.caller.id()).await?;
+async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    let uploads = call.app.attachments.of_owner(call.caller.user_id()).await?;
     let used_bytes = call.app.attachments.used_bytes().await?;
     let shown: Vec<_> = uploads.iter().map(AttachmentUse::shown).collect();
-    ApiResponse::from_payload(&json!({"attachments": shown, "upload_space_used": used_bytes}))
+    ApiResponsePayload::from_payload(&json!({"attachments": shown, "upload_space_used": used_bytes}))
 }
 
 /// Returns the members of the response.
-fn listed() -> Vec<Member> {
-    vec![has("attachments", Schema::list(Schema::named("Attachment"))), has("upload_space_used", Schema::integer())]
+fn listed() -> Vec<SchemaMember> {
+    vec![
+        required_schema_member("attachments", JsonSchema::list(JsonSchema::reference_to("Attachment"))),
+        required_schema_member("upload_space_used", JsonSchema::integer()),
+    ]
 }
 
 /// Deletes an upload of the caller's.
-async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = AttachmentId(call.path_id("attachment_id")?);
-    call.app.upload_storage().delete(call.caller.id(), id, call.app.now_s()).await?;
-    Ok(ApiResponse::empty())
+    call.app.upload_storage().delete(call.caller.user_id(), id, call.app.now_s()).await?;
+    Ok(ApiResponsePayload::empty())
 }

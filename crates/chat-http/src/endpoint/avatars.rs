@@ -17,13 +17,13 @@ use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
 use super::pictures::{ImageKind, delete_at, give_up, keep, only_file};
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::{ApiError, InternalError, OrganizationItemError};
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
 use crate::raw_endpoint::{RawCall, raw_endpoint};
-use crate::response::ApiResponse;
 use crate::routes::{Routes, post};
-use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
     let own = post(endpoint(replace).documented("Give the caller another picture.", shown).with_file())
@@ -35,14 +35,14 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// Gives the caller another picture.
-async fn replace(mut call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn replace(mut call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let file = only_file(std::mem::take(&mut call.files), OrganizationItemError::NotOneAvatar)?;
-    let bytes = chat_pictures::decoding_bytes(Cursor::new(&file))?;
-    let made = call.app.image_jobs.run(bytes, move || chat_pictures::avatar(&file)).await??;
+    let bytes = chat_pictures::estimate_decoding_bytes(Cursor::new(&file))?;
+    let made = call.app.image_jobs.run(bytes, move || chat_pictures::make_avatar(&file)).await??;
     let kept = keep(&call.app, ImageKind::Avatar, vec![("", made.small), ("-medium", made.medium)]).await?;
     let url = kept.first().map(|picture| picture.url.clone());
     match change(&call, url.as_deref()).await {
-        Ok(avatar) => ApiResponse::from_payload(&json!({"avatar_url": avatar.url})),
+        Ok(avatar) => ApiResponsePayload::from_payload(&json!({"avatar_url": avatar.url})),
         Err(error) => {
             give_up(&call.app, &kept).await;
             Err(error)
@@ -51,20 +51,20 @@ async fn replace(mut call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiEr
 }
 
 /// Gives the caller the usual picture again.
-async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let avatar = change(&call, None).await?;
-    ApiResponse::from_payload(&json!({"avatar_url": avatar.url}))
+    ApiResponsePayload::from_payload(&json!({"avatar_url": avatar.url}))
 }
 
 /// Returns the members of the response.
-fn shown() -> Vec<Member> {
-    vec![has("avatar_url", Schema::string())]
+fn shown() -> Vec<SchemaMember> {
+    vec![required_schema_member("avatar_url", JsonSchema::string())]
 }
 
 /// Makes the picture at `url` the caller's, and deletes the one before: a user who takes a picture back means it.
-async fn change(call: &ApiCall<Caller>, url: Option<&str>) -> Result<AvatarUrls, ApiError> {
+async fn change(call: &ApiCall<AuthenticatedCaller>, url: Option<&str>) -> Result<AvatarUrls, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        let user = call.caller.account_in(realm)?;
+        let user = call.caller.account_in_realm(realm)?;
         avatar::change(user, url.map(str::to_owned), commit);
         Ok(user.avatar_url.clone())
     };
@@ -73,20 +73,20 @@ async fn change(call: &ApiCall<Caller>, url: Option<&str>) -> Result<AvatarUrls,
         delete_at(&call.app, [before.as_str(), &wire::medium_avatar_url(&before)]).await;
     }
     let realm = call.app.realm();
-    let user = realm.user(call.caller.id()).ok_or_else(|| InternalError::without_cause("an account is gone"))?;
+    let user = realm.user(call.caller.user_id()).ok_or_else(|| InternalError::without_cause("an account is gone"))?;
     Ok(wire::avatar(user))
 }
 
-async fn small(call: RawCall<Caller>, _: Body) -> Result<Response, ApiError> {
+async fn small(call: RawCall<AuthenticatedCaller>, _: Body) -> Result<Response, ApiError> {
     led_to(&named(&call)?.url)
 }
 
-async fn medium(call: RawCall<Caller>, _: Body) -> Result<Response, ApiError> {
+async fn medium(call: RawCall<AuthenticatedCaller>, _: Body) -> Result<Response, ApiError> {
     led_to(&named(&call)?.medium_url)
 }
 
 /// Returns the picture of the user in the path, by number or address.
-fn named(call: &RawCall<Caller>) -> Result<AvatarUrls, ApiError> {
+fn named(call: &RawCall<AuthenticatedCaller>) -> Result<AvatarUrls, ApiError> {
     let named = call.path_text("user")?;
     let realm = &call.caller.realm;
     let user = match named.parse() {

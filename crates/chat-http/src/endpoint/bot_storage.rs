@@ -6,13 +6,13 @@ use chat_core::limits::{MAX_STORAGE_CHARS, MAX_STORAGE_KEY_CHARS};
 use chat_core::people::bots::{BotError, BotStorageKeyError, BotStorageOutcome};
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{Json, JsonPath, ParamError, ParamReader, Params, max_chars};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader, ParamValuePath, check_max_chars};
 use crate::routes::{Routes, get, no_members};
-use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
     let storage = get(endpoint(read).documented("Tell what the caller has kept at the server.", kept))
@@ -24,19 +24,22 @@ pub(crate) fn routes() -> Routes {
 /// The parameters of `PUT /bot_storage`: the entries to store.
 struct StoreParams(Vec<(String, String)>);
 
-impl Params for StoreParams {
+impl EndpointParams for StoreParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let storage = reader.required::<Json<BTreeMap<String, String>>>("storage")?;
-        let whole = JsonPath::name("storage");
-        storage.keys().try_for_each(|key| max_chars(key, MAX_STORAGE_KEY_CHARS, &whole.key(key)))?;
+        let storage = reader.required::<JsonParam<BTreeMap<String, String>>>("storage")?;
+        let whole = ParamValuePath::root("storage");
+        storage.keys().try_for_each(|key| check_max_chars(key, MAX_STORAGE_KEY_CHARS, &whole.member(key)))?;
         Ok(Self(storage.into_iter().collect()))
     }
 }
 
 /// Keeps texts, in place of those under the same keys.
-async fn write(call: ApiCall<Caller>, StoreParams(entries): StoreParams) -> Result<ApiResponse, ApiError> {
-    match call.app.bot_storage.keep(call.caller.id(), &entries, MAX_STORAGE_CHARS).await? {
-        BotStorageOutcome::Done => Ok(ApiResponse::empty()),
+async fn write(
+    call: ApiCall<AuthenticatedCaller>,
+    StoreParams(entries): StoreParams,
+) -> Result<ApiResponsePayload, ApiError> {
+    match call.app.bot_storage.keep(call.caller.user_id(), &entries, MAX_STORAGE_CHARS).await? {
+        BotStorageOutcome::Done => Ok(ApiResponsePayload::empty()),
         BotStorageOutcome::TooMuch(by) => Err(BotError::StorageFull(by).into()),
     }
 }
@@ -44,31 +47,37 @@ async fn write(call: ApiCall<Caller>, StoreParams(entries): StoreParams) -> Resu
 /// The parameters of `GET` and `DELETE /bot_storage`: the keys, each once; all of them when none is named.
 struct StorageKeysParams(Option<Vec<String>>);
 
-impl Params for StorageKeysParams {
+impl EndpointParams for StorageKeysParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let keys = reader.optional::<Json<Option<Vec<String>>>>("keys")?.flatten();
+        let keys = reader.optional::<JsonParam<Option<Vec<String>>>>("keys")?.flatten();
         let each_once = |keys: Vec<String>| keys.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
         Ok(Self(keys.map(each_once)))
     }
 }
 
 /// What is kept.
-async fn read(call: ApiCall<Caller>, StorageKeysParams(keys): StorageKeysParams) -> Result<ApiResponse, ApiError> {
-    let found = call.app.bot_storage.kept(call.caller.id(), keys.as_deref()).await?;
+async fn read(
+    call: ApiCall<AuthenticatedCaller>,
+    StorageKeysParams(keys): StorageKeysParams,
+) -> Result<ApiResponsePayload, ApiError> {
+    let found = call.app.bot_storage.kept(call.caller.user_id(), keys.as_deref()).await?;
     if keys.is_some_and(|keys| keys.len() > found.len()) {
         return Err(BotError::from(BotStorageKeyError).into());
     }
     let storage: BTreeMap<String, String> = found.into_iter().collect();
-    ApiResponse::from_payload(&json!({"storage": storage}))
+    ApiResponsePayload::from_payload(&json!({"storage": storage}))
 }
 
 /// Returns the members of the response.
-fn kept() -> Vec<Member> {
-    vec![has("storage", Schema::map(Schema::string()))]
+fn kept() -> Vec<SchemaMember> {
+    vec![required_schema_member("storage", JsonSchema::map(JsonSchema::string()))]
 }
 
 /// Forgets what is kept.
-async fn forget(call: ApiCall<Caller>, StorageKeysParams(keys): StorageKeysParams) -> Result<ApiResponse, ApiError> {
-    call.app.bot_storage.forget(call.caller.id(), keys.as_deref()).await?.map_err(BotError::from)?;
-    Ok(ApiResponse::empty())
+async fn forget(
+    call: ApiCall<AuthenticatedCaller>,
+    StorageKeysParams(keys): StorageKeysParams,
+) -> Result<ApiResponsePayload, ApiError> {
+    call.app.bot_storage.forget(call.caller.user_id(), keys.as_deref()).await?.map_err(BotError::from)?;
+    Ok(ApiResponsePayload::empty())
 }

@@ -9,21 +9,23 @@ use chat_core::people::bots::{self, BotUpdate, NewBot};
 use chat_core::wire::avatar_url;
 use serde_json::{Map, Value, json};
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{Json, ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader, TextParam};
 use crate::routes::{Routes, get, no_members, patch, post};
-use crate::schema::{Member, Schema, has, may};
 
 pub(crate) fn routes() -> Routes {
     let all = get(endpoint(list).documented("List the caller's bots that are in use, with their keys.", listed))
         .post(endpoint(create).documented("Make a bot.", made));
     let one = patch(endpoint(update).documented("Change a bot's name, or who answers for it.", changed))
         .delete(endpoint(deactivate).documented("Close a bot's account.", no_members));
-    let key =
-        post(endpoint(regenerate_key).documented("Give a bot another key.", || vec![has("api_key", Schema::string())]));
+    let key = post(
+        endpoint(regenerate_key)
+            .documented("Give a bot another key.", || vec![required_schema_member("api_key", JsonSchema::string())]),
+    );
     Routes::of("bots").api("/bots", all).api("/bots/{bot_id}", one).api("/bots/{bot_id}/api_key/regenerate", key)
 }
 
@@ -36,10 +38,10 @@ pub(crate) fn domain(base_url: &str) -> &str {
 }
 
 /// Returns the bots of the caller that are in use, with their keys.
-async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     chat_core::permission::access::require_member(&call.caller.user)?;
     let mut shown = Vec::new();
-    for bot in bots::owned_by(&call.caller.realm, call.caller.id()) {
+    for bot in bots::owned_by(&call.caller.realm, call.caller.user_id()) {
         let credentials = call.app.realm.credentials(bot.id).await?;
         let key = credentials.and_then(|credentials| credentials.api_key);
         let mut object = channels_of_its_own();
@@ -50,23 +52,23 @@ async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
         object.insert("api_key".to_owned(), json!(key.as_ref().map(chat_core::model::user::ApiKey::expose)));
         shown.push(object);
     }
-    ApiResponse::from_payload(&json!({"bots": shown}))
+    ApiResponsePayload::from_payload(&json!({"bots": shown}))
 }
 
 /// Returns the members of the response.
-fn listed() -> Vec<Member> {
-    let null = || Schema::any().with("type", "null");
-    let bot = Schema::object([
-        has("user_id", Schema::integer()),
-        has("username", Schema::string().meaning("The bot's address.")),
-        has("full_name", Schema::string()),
-        has("avatar_url", Schema::string()),
-        has("api_key", Schema::string().or_null()),
-        has("default_sending_stream", null()),
-        has("default_events_register_stream", null()),
-        has("default_all_public_streams", Schema::boolean()),
+fn listed() -> Vec<SchemaMember> {
+    let null = || JsonSchema::any().with_keyword("type", "null");
+    let bot = JsonSchema::object([
+        required_schema_member("user_id", JsonSchema::integer()),
+        required_schema_member("username", JsonSchema::string().with_description("The bot's address.")),
+        required_schema_member("full_name", JsonSchema::string()),
+        required_schema_member("avatar_url", JsonSchema::string()),
+        required_schema_member("api_key", JsonSchema::string().nullable()),
+        required_schema_member("default_sending_stream", null()),
+        required_schema_member("default_events_register_stream", null()),
+        required_schema_member("default_all_public_streams", JsonSchema::boolean()),
     ]);
-    vec![has("bots", Schema::list(bot))]
+    vec![required_schema_member("bots", JsonSchema::list(bot))]
 }
 
 /// Channels a bot sends to or hears of without naming them. There are none here; the keys are what existing clients
@@ -83,13 +85,13 @@ fn channels_of_its_own() -> Map<String, Value> {
 }
 
 /// Returns the members of the response.
-fn pictured() -> Vec<Member> {
-    let null = || Schema::any().with("type", "null");
+fn pictured() -> Vec<SchemaMember> {
+    let null = || JsonSchema::any().with_keyword("type", "null");
     vec![
-        has("avatar_url", Schema::string()),
-        has("default_sending_stream", null()),
-        has("default_events_register_stream", null()),
-        has("default_all_public_streams", Schema::boolean()),
+        required_schema_member("avatar_url", JsonSchema::string()),
+        required_schema_member("default_sending_stream", null()),
+        required_schema_member("default_events_register_stream", null()),
+        required_schema_member("default_all_public_streams", JsonSchema::boolean()),
     ]
 }
 
@@ -100,18 +102,18 @@ struct CreateBotParams {
     kind: i64,
 }
 
-impl Params for CreateBotParams {
+impl EndpointParams for CreateBotParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             full_name: reader.required::<TextParam>("full_name")?,
             short_name: reader.required::<TextParam>("short_name")?,
-            kind: reader.or::<Json<i64>>("bot_type", 1)?,
+            kind: reader.optional_or::<JsonParam<i64>>("bot_type", 1)?,
         })
     }
 }
 
 /// Creates a bot. The response has its key.
-async fn create(call: ApiCall<Caller>, params: CreateBotParams) -> Result<ApiResponse, ApiError> {
+async fn create(call: ApiCall<AuthenticatedCaller>, params: CreateBotParams) -> Result<ApiResponsePayload, ApiError> {
     let new = NewBot {
         full_name: params.full_name,
         short_name: params.short_name,
@@ -120,7 +122,7 @@ async fn create(call: ApiCall<Caller>, params: CreateBotParams) -> Result<ApiRes
         api_key: call.app.fresh_key()?,
     };
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(bots::create(realm, call.caller.account_in(realm)?, &new, commit)?)
+        Ok(bots::create(realm, call.caller.account_in_realm(realm)?, &new, commit)?)
     };
     let user_id = call.app.commit(decide).await?;
     let realm = call.app.realm();
@@ -128,28 +130,31 @@ async fn create(call: ApiCall<Caller>, params: CreateBotParams) -> Result<ApiRes
     response.insert("user_id".to_owned(), json!(user_id));
     response.insert("api_key".to_owned(), new.api_key.expose().into());
     response.insert("avatar_url".to_owned(), json!(realm.user(user_id).map(|bot| avatar_url(bot))));
-    ApiResponse::from_payload(&response)
+    ApiResponsePayload::from_payload(&response)
 }
 
 /// Returns the members of the response.
-fn made() -> Vec<Member> {
-    [has("user_id", Schema::integer()), has("api_key", Schema::string())].into_iter().chain(pictured()).collect()
+fn made() -> Vec<SchemaMember> {
+    [required_schema_member("user_id", JsonSchema::integer()), required_schema_member("api_key", JsonSchema::string())]
+        .into_iter()
+        .chain(pictured())
+        .collect()
 }
 
-impl Params for BotUpdate {
+impl EndpointParams for BotUpdate {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             full_name: reader.optional::<TextParam>("full_name")?,
-            owner_id: reader.optional::<Json<UserId>>("bot_owner_id")?,
+            owner_id: reader.optional::<JsonParam<UserId>>("bot_owner_id")?,
         })
     }
 }
 
 /// Changes a bot's name and who answers for it, together or not at all.
-async fn update(call: ApiCall<Caller>, params: BotUpdate) -> Result<ApiResponse, ApiError> {
+async fn update(call: ApiCall<AuthenticatedCaller>, params: BotUpdate) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        let bot = bots::update(realm, call.caller.account_in(realm)?, (id, &params), commit)?;
+        let bot = bots::update(realm, call.caller.account_in_realm(realm)?, (id, &params), commit)?;
         let owner = bot.bot.as_ref().and_then(|bot| bot.owner_id).and_then(|owner| realm.user(owner));
         let owner = owner.map(|owner| owner.shown_email().into_owned());
         Ok((bot, owner))
@@ -161,28 +166,31 @@ async fn update(call: ApiCall<Caller>, params: BotUpdate) -> Result<ApiResponse,
     if params.owner_id.is_some() {
         response.insert("bot_owner".to_owned(), json!(owner));
     }
-    ApiResponse::from_payload(&response)
+    ApiResponsePayload::from_payload(&response)
 }
 
 /// Returns the members of the response.
-fn changed() -> Vec<Member> {
-    let more = [has("full_name", Schema::string()), may("bot_owner", Schema::string().or_null())];
+fn changed() -> Vec<SchemaMember> {
+    let more = [
+        required_schema_member("full_name", JsonSchema::string()),
+        optional_schema_member("bot_owner", JsonSchema::string().nullable()),
+    ];
     more.into_iter().chain(pictured()).collect()
 }
 
 /// Closes a bot's account. Once more changes nothing.
-async fn deactivate(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn deactivate(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         account::deactivate(realm, kept(&call, realm, id)?, commit);
         Ok(())
     };
     call.app.commit(decide).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Gives a bot another key; the one before opens nothing any more.
-async fn regenerate_key(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn regenerate_key(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
     let key = call.app.fresh_key()?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
@@ -190,15 +198,15 @@ async fn regenerate_key(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, Ap
         Ok(())
     };
     call.app.commit(decide).await?;
-    ApiResponse::from_payload(&json!({"api_key": key.expose()}))
+    ApiResponsePayload::from_payload(&json!({"api_key": key.expose()}))
 }
 
-fn kept<'a>(call: &ApiCall<Caller>, realm: &'a RealmSnapshot, id: UserId) -> Result<&'a User, ApiError> {
-    Ok(bots::kept_by(realm, call.caller.account_in(realm)?, id)?)
+fn kept<'a>(call: &ApiCall<AuthenticatedCaller>, realm: &'a RealmSnapshot, id: UserId) -> Result<&'a User, ApiError> {
+    Ok(bots::kept_by(realm, call.caller.account_in_realm(realm)?, id)?)
 }
 
 /// Returns the bot in the path.
-fn in_path(call: &ApiCall<Caller>) -> Result<UserId, ApiError> {
+fn in_path(call: &ApiCall<AuthenticatedCaller>) -> Result<UserId, ApiError> {
     call.path_id("bot_id").map(UserId)
 }
 

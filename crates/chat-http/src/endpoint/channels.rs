@@ -13,21 +13,23 @@ use chat_core::wire::channel::{ChannelStatistics, basic, weekly};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{Json, MaxChars, ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, MaxCharsParam, ParamError, ParamReader, TextParam};
 use crate::routes::{Routes, get, no_members, post};
-use crate::schema::{Member, Schema, has};
 use crate::state::AppState;
 
 pub(crate) use form::{GroupNumber, PostPolicyNumber, RetentionText, announcing};
 
 pub(crate) fn routes() -> Routes {
-    let one = get(endpoint(one).documented("Describe a channel.", || vec![has("stream", Schema::named("Channel"))]))
-        .patch(endpoint(update).documented("Change a channel.", no_members))
-        .delete(endpoint(archive).documented("Close a channel.", no_members));
+    let one = get(endpoint(one).documented("Describe a channel.", || {
+        vec![required_schema_member("stream", JsonSchema::reference_to("Channel"))]
+    }))
+    .patch(endpoint(update).documented("Change a channel.", no_members))
+    .delete(endpoint(archive).documented("Close a channel.", no_members));
     let default = post(endpoint(add_default).documented("Have new users be in a channel.", no_members))
         .delete(endpoint(remove_default).documented("Have new users no longer be in a channel.", no_members));
     Routes::of("channels")
@@ -65,7 +67,7 @@ pub(crate) async fn figures(
 /// Takes a decision about channels as the caller. The objects in events say of these channels, and of the default
 /// ones, what their messages come to.
 pub(crate) async fn decide<T>(
-    call: &ApiCall<Caller>,
+    call: &ApiCall<AuthenticatedCaller>,
     about: impl IntoIterator<Item = ChannelId> + Send,
     decide: impl Fn(&ChannelEnv<'_>, &mut RealmCommit) -> Result<T, ChannelError> + Send + Sync,
 ) -> Result<T, ApiError> {
@@ -76,7 +78,7 @@ pub(crate) async fn decide<T>(
         let render_context = app.render_contexts.get(realm);
         let env = ChannelEnv {
             realm,
-            caller: call.caller.account_in(realm)?,
+            caller: call.caller.account_in_realm(realm)?,
             figures: &figures,
             realm_url: &app.settings.base_url,
             linkifiers: render_context.linkifiers(),
@@ -92,7 +94,7 @@ struct ListChannelsParams {
     tell_default: bool,
 }
 
-impl Params for ListChannelsParams {
+impl EndpointParams for ListChannelsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         let mut groups = Vec::new();
         for (name, usual, group) in [
@@ -104,11 +106,11 @@ impl Params for ListChannelsParams {
             ("include_can_access_content", false, ChannelGroup::Readable),
             ("include_owner_subscribed", false, ChannelGroup::OwnerSubscribed),
         ] {
-            if reader.or::<Json<bool>>(name, usual)? {
+            if reader.optional_or::<JsonParam<bool>>(name, usual)? {
                 groups.push(group);
             }
         }
-        Ok(Self { groups, tell_default: reader.or::<Json<bool>>("include_default", false)? })
+        Ok(Self { groups, tell_default: reader.optional_or::<JsonParam<bool>>("include_default", false)? })
     }
 }
 
@@ -118,8 +120,8 @@ struct ChannelList {
 }
 
 /// Returns the channels the caller asks for, as far as they see them.
-async fn list(call: ApiCall<Caller>, listing: ListChannelsParams) -> Result<ApiResponse, ApiError> {
-    let Caller { user, realm, .. } = &call.caller;
+async fn list(call: ApiCall<AuthenticatedCaller>, listing: ListChannelsParams) -> Result<ApiResponsePayload, ApiError> {
+    let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let found = channels::list(realm, user, &listing.groups)?;
     let figures = figures(&call.app, found.iter().map(|channel| channel.id).collect::<Vec<_>>()).await?;
     let shown = |channel: &Channel| {
@@ -130,92 +132,94 @@ async fn list(call: ApiCall<Caller>, listing: ListChannelsParams) -> Result<ApiR
         }
         object
     };
-    ApiResponse::from_payload(&ChannelList { streams: found.into_iter().map(|channel| shown(channel)).collect() })
+    ApiResponsePayload::from_payload(&ChannelList {
+        streams: found.into_iter().map(|channel| shown(channel)).collect(),
+    })
 }
 
 /// Returns the members of the response.
-fn listed() -> Vec<Member> {
-    vec![has("streams", Schema::list(Schema::named("Channel")))]
+fn listed() -> Vec<SchemaMember> {
+    vec![required_schema_member("streams", JsonSchema::list(JsonSchema::reference_to("Channel")))]
 }
 
 /// Returns the channel in the path, if the caller sees it.
-fn in_path(call: &ApiCall<Caller>) -> Result<&Channel, ApiError> {
+fn in_path(call: &ApiCall<AuthenticatedCaller>) -> Result<&Channel, ApiError> {
     let id = ChannelId(call.path_id("stream_id")?);
     Ok(access::channel(&call.caller.realm, &call.caller.user, id)?)
 }
 
 /// A channel.
-async fn one(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn one(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let channel = in_path(&call)?;
     let figures = figures(&call.app, [channel.id]).await?;
-    ApiResponse::from_payload(&json!({"stream": basic(channel, &figures)}))
+    ApiResponsePayload::from_payload(&json!({"stream": basic(channel, &figures)}))
 }
 
 /// The parameters of `PATCH /streams/{stream_id}`.
 struct UpdateChannelParams(ChannelUpdate);
 
-impl Params for UpdateChannelParams {
+impl EndpointParams for UpdateChannelParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         const DESCRIPTION_MAX: usize = chat_core::limits::MAX_CHANNEL_DESCRIPTION_CHARS;
-        let announcing = reader.optional::<Json<bool>>("is_announcement_only")?.map(announcing);
+        let announcing = reader.optional::<JsonParam<bool>>("is_announcement_only")?.map(announcing);
         Ok(Self(ChannelUpdate {
             name: reader.optional::<TextParam>("new_name")?,
-            description: reader.optional::<MaxChars<TextParam, DESCRIPTION_MAX>>("description")?,
-            is_private: reader.optional::<Json<bool>>("is_private")?,
-            is_web_public: reader.optional::<Json<bool>>("is_web_public")?,
-            shares_history: reader.optional::<Json<bool>>("history_public_to_subscribers")?,
+            description: reader.optional::<MaxCharsParam<TextParam, DESCRIPTION_MAX>>("description")?,
+            is_private: reader.optional::<JsonParam<bool>>("is_private")?,
+            is_web_public: reader.optional::<JsonParam<bool>>("is_web_public")?,
+            shares_history: reader.optional::<JsonParam<bool>>("history_public_to_subscribers")?,
             post_policy: reader.optional::<PostPolicyNumber>("stream_post_policy")?.or(announcing),
             retention: reader.optional::<RetentionText>("message_retention_days")?,
             can_remove_subscribers_group: reader.optional::<GroupNumber>("can_remove_subscribers_group")?,
-            is_default: reader.optional::<Json<bool>>("is_default_stream")?,
+            is_default: reader.optional::<JsonParam<bool>>("is_default_stream")?,
         }))
     }
 }
 
 /// Changes a channel.
 async fn update(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     UpdateChannelParams(params): UpdateChannelParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     let id = ChannelId(call.path_id("stream_id")?);
     decide(&call, [id], |env, commit| channels::update(env, id, &params, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Closes a channel.
-async fn archive(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn archive(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = ChannelId(call.path_id("stream_id")?);
     decide(&call, [id], |env, commit| channels::archive(env, id, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Returns who is in a channel, of accounts in use.
-async fn members(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn members(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let channel = in_path(&call)?;
-    let Caller { user, realm, .. } = &call.caller;
+    let AuthenticatedCaller { user, realm, .. } = &call.caller;
     if !sees_subscribers(realm, user, channel) {
         return Err(ChannelNotFound::Id(channel.id).into());
     }
     let in_use = |id: &chat_core::id::UserId| realm.user(*id).is_some_and(|user| user.is_active);
     let subscribers: Vec<_> = realm.subscribers(channel.id).filter(in_use).collect();
-    ApiResponse::from_payload(&json!({"subscribers": subscribers}))
+    ApiResponsePayload::from_payload(&json!({"subscribers": subscribers}))
 }
 
 /// Returns the members of the response.
-fn inside() -> Vec<Member> {
-    vec![has("subscribers", Schema::list(Schema::integer()))]
+fn inside() -> Vec<SchemaMember> {
+    vec![required_schema_member("subscribers", JsonSchema::list(JsonSchema::integer()))]
 }
 
 /// Returns the address messages can be mailed to. There is no way in for mail, so it is empty, as existing clients know
 /// it.
-async fn email_address(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn email_address(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     in_path(&call)?;
-    ApiResponse::from_payload(&json!({"email": ""}))
+    ApiResponsePayload::from_payload(&json!({"email": ""}))
 }
 
 /// Returns the members of the response.
-fn mailed() -> Vec<Member> {
-    vec![has("email", Schema::string())]
+fn mailed() -> Vec<SchemaMember> {
+    vec![required_schema_member("email", JsonSchema::string())]
 }
 
 /// The name of a channel, as a parameter.
@@ -223,21 +227,21 @@ struct ChannelNameParams {
     stream: String,
 }
 
-impl Params for ChannelNameParams {
+impl EndpointParams for ChannelNameParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self { stream: reader.required::<TextParam>("stream")? })
     }
 }
 
 /// Returns the number of a channel.
-async fn number(call: ApiCall<Caller>, named: ChannelNameParams) -> Result<ApiResponse, ApiError> {
+async fn number(call: ApiCall<AuthenticatedCaller>, named: ChannelNameParams) -> Result<ApiResponsePayload, ApiError> {
     let channel = access::channel_named(&call.caller.realm, &call.caller.user, &named.stream)?;
-    ApiResponse::from_payload(&json!({"stream_id": channel.id}))
+    ApiResponsePayload::from_payload(&json!({"stream_id": channel.id}))
 }
 
 /// Returns the members of the response.
-fn numbered() -> Vec<Member> {
-    vec![has("stream_id", Schema::integer())]
+fn numbered() -> Vec<SchemaMember> {
+    vec![required_schema_member("stream_id", JsonSchema::integer())]
 }
 
 /// The number of a channel, as a parameter.
@@ -245,28 +249,28 @@ struct ChannelIdParams {
     stream_id: ChannelId,
 }
 
-impl Params for ChannelIdParams {
+impl EndpointParams for ChannelIdParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        Ok(Self { stream_id: reader.required::<Json<ChannelId>>("stream_id")? })
+        Ok(Self { stream_id: reader.required::<JsonParam<ChannelId>>("stream_id")? })
     }
 }
 
 /// Has new users be in a channel.
 async fn add_default(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     ChannelIdParams { stream_id: id }: ChannelIdParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     decide(&call, [id], |env, commit| channels::add_default(env, id, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Has new users no longer be in a channel.
 async fn remove_default(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     ChannelIdParams { stream_id: id }: ChannelIdParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     decide(&call, [id], |env, commit| channels::remove_default(env, id, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 #[derive(Serialize)]
@@ -276,8 +280,8 @@ struct TopicSummary {
 }
 
 /// Returns the topics of a channel that have messages the caller may read, the newest first.
-async fn topics(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    let Caller { user, realm, .. } = &call.caller;
+async fn topics(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let channel = in_path(&call)?;
     if access::history(realm, user, channel) == ReadableHistory::NONE {
         return Err(ChannelNotFound::Id(channel.id).into());
@@ -286,11 +290,14 @@ async fn topics(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> 
     let found = call.app.messages.topics(&MessageSelection::new(realm, user, vec![here]), channel.id).await?;
     let topics: Vec<_> =
         found.into_iter().map(|topic| TopicSummary { name: topic.name, max_id: topic.max_id }).collect();
-    ApiResponse::from_payload(&json!({"topics": topics}))
+    ApiResponsePayload::from_payload(&json!({"topics": topics}))
 }
 
 /// Returns the members of the response.
-fn topics_schema() -> Vec<Member> {
-    let topic = Schema::object([has("name", Schema::string()), has("max_id", Schema::integer())]);
-    vec![has("topics", Schema::list(topic))]
+fn topics_schema() -> Vec<SchemaMember> {
+    let topic = JsonSchema::object([
+        required_schema_member("name", JsonSchema::string()),
+        required_schema_member("max_id", JsonSchema::integer()),
+    ]);
+    vec![required_schema_member("topics", JsonSchema::list(topic))]
 }

@@ -10,19 +10,21 @@ use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, X_CONTENT_T
 use http::{HeaderValue, header};
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::endpoint::uploads::file_response;
 use crate::error::{ApiError, InternalError, OrganizationItemError};
-use crate::params::{Json, ListedNumber, NumberEnum, ParamError, ParamReader, Params};
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, EnumNumberJson, JsonParam, NumberEnum, ParamError, ParamReader};
 use crate::raw_endpoint::{RawCall, raw_endpoint};
-use crate::response::ApiResponse;
 use crate::routes::{Routes, delete, get, no_members};
-use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
-    let all = get(endpoint(list).documented("List the data exports.", listed))
-        .post(endpoint(request).documented("Request a data export.", || vec![has("id", Schema::integer())]));
+    let all = get(endpoint(list).documented("List the data exports.", listed)).post(
+        endpoint(request)
+            .documented("Request a data export.", || vec![required_schema_member("id", JsonSchema::integer())]),
+    );
     let one = delete(endpoint(remove).documented("Delete the archive of a data export.", no_members));
     let consents =
         get(endpoint(consents).documented("List who allows that their private data is exported.", listed_consents));
@@ -34,14 +36,14 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// All exports, in the order of their numbers.
-async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let exports = data_exports::list(&call.caller.realm, &call.caller.user, &call.app.settings.base_url)?;
-    ApiResponse::from_payload(&json!({"exports": exports}))
+    ApiResponsePayload::from_payload(&json!({"exports": exports}))
 }
 
 /// Returns the members of the response.
-fn listed() -> Vec<Member> {
-    vec![has("exports", Schema::list(Schema::named("DataExport")))]
+fn listed() -> Vec<SchemaMember> {
+    vec![required_schema_member("exports", JsonSchema::list(JsonSchema::reference_to("DataExport")))]
 }
 
 impl NumberEnum for DataExportType {
@@ -53,51 +55,55 @@ struct ExportParams {
     export_type: DataExportType,
 }
 
-impl Params for ExportParams {
+impl EndpointParams for ExportParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let public = ListedNumber(DataExportType::Public);
-        let ListedNumber(export_type) = reader.or::<Json<ListedNumber<DataExportType>>>("export_type", public)?;
+        let public = EnumNumberJson(DataExportType::Public);
+        let EnumNumberJson(export_type) =
+            reader.optional_or::<JsonParam<EnumNumberJson<DataExportType>>>("export_type", public)?;
         Ok(Self { export_type })
     }
 }
 
 /// Requests an export, which a node writes in the background. The answer is its number.
-async fn request(call: ApiCall<Caller>, params: ExportParams) -> Result<ApiResponse, ApiError> {
+async fn request(call: ApiCall<AuthenticatedCaller>, params: ExportParams) -> Result<ApiResponsePayload, ApiError> {
     let (app, caller) = (&call.app, &call.caller);
     // Others are refused before anything is counted.
     access::require_administrator(&caller.user)?;
     let size = app.exports.organization_size(MAX_EXPORTED_MESSAGES).await?;
     let wanted = (params.export_type, size, app.settings.base_url.as_str());
     let id = app
-        .commit(|realm, commit| Ok(data_exports::request(realm, caller.account_in(realm)?, wanted, commit)?))
+        .commit(|realm, commit| Ok(data_exports::request(realm, caller.account_in_realm(realm)?, wanted, commit)?))
         .await?;
-    ApiResponse::from_payload(&json!({"id": id}))
+    ApiResponsePayload::from_payload(&json!({"id": id}))
 }
 
 /// Deletes an archive.
-async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let export = (call.path_id("export_id")?, call.app.settings.base_url.as_str());
     let caller = &call.caller;
     call.app
-        .commit(|realm, commit| Ok(data_exports::delete(realm, caller.account_in(realm)?, export, commit)?))
+        .commit(|realm, commit| Ok(data_exports::delete(realm, caller.account_in_realm(realm)?, export, commit)?))
         .await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// People with an open account, and whether they allow that their private data is exported.
-async fn consents(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn consents(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let consents = data_exports::consents(&call.caller.realm, &call.caller.user)?;
-    ApiResponse::from_payload(&json!({"export_consents": consents}))
+    ApiResponsePayload::from_payload(&json!({"export_consents": consents}))
 }
 
 /// Returns the members of the response.
-fn listed_consents() -> Vec<Member> {
-    let consent = Schema::object([has("user_id", Schema::integer()), has("consented", Schema::boolean())]);
-    vec![has("export_consents", Schema::list(consent))]
+fn listed_consents() -> Vec<SchemaMember> {
+    let consent = JsonSchema::object([
+        required_schema_member("user_id", JsonSchema::integer()),
+        required_schema_member("consented", JsonSchema::boolean()),
+    ]);
+    vec![required_schema_member("export_consents", JsonSchema::list(consent))]
 }
 
 /// An archive, to administrators: with the session of a browser or an API key, as for uploads. The address is no secret.
-async fn download(call: RawCall<Caller>, _: Body) -> Result<Response, ApiError> {
+async fn download(call: RawCall<AuthenticatedCaller>, _: Body) -> Result<Response, ApiError> {
     let name = call.path_text("name")?;
     let id = DataExport::number_in(name).ok_or(OrganizationItemError::NoFile)?;
     let size_bytes = match data_exports::downloadable(&call.caller.realm, &call.caller.user, id) {

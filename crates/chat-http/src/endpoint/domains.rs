@@ -6,13 +6,13 @@ use chat_core::model::user::User;
 use chat_core::organization::domains::{self, DomainError};
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{Json, ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader, TextParam};
 use crate::routes::{Routes, get, no_members, patch};
-use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
     const DOMAIN: (&str, &str) = ("domain", "The name of the domain.");
@@ -25,14 +25,17 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// All domains, in the order they were added.
-async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    ApiResponse::from_payload(&json!({"domains": domains::list(&call.caller.realm)}))
+async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    ApiResponsePayload::from_payload(&json!({"domains": domains::list(&call.caller.realm)}))
 }
 
 /// Returns the members of the response.
-fn listed() -> Vec<Member> {
-    let domain = Schema::object([has("domain", Schema::string()), has("allow_subdomains", Schema::boolean())]);
-    vec![has("domains", Schema::list(domain))]
+fn listed() -> Vec<SchemaMember> {
+    let domain = JsonSchema::object([
+        required_schema_member("domain", JsonSchema::string()),
+        required_schema_member("allow_subdomains", JsonSchema::boolean()),
+    ]);
+    vec![required_schema_member("domains", JsonSchema::list(domain))]
 }
 
 /// The parameters of `POST /realm/domains`.
@@ -41,26 +44,26 @@ struct AddDomainParams {
     allow_subdomains: bool,
 }
 
-impl Params for AddDomainParams {
+impl EndpointParams for AddDomainParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             domain: reader.required::<TextParam>("domain")?,
-            allow_subdomains: reader.or::<Json<bool>>("allow_subdomains", false)?,
+            allow_subdomains: reader.optional_or::<JsonParam<bool>>("allow_subdomains", false)?,
         })
     }
 }
 
 /// Adds a domain. The answer is its number and how it is written.
-async fn add(call: ApiCall<Caller>, new: AddDomainParams) -> Result<ApiResponse, ApiError> {
+async fn add(call: ApiCall<AuthenticatedCaller>, new: AddDomainParams) -> Result<ApiResponsePayload, ApiError> {
     let domain = (new.domain.as_str(), new.allow_subdomains);
     let added = decide(&call, |realm, caller, commit| domains::add(realm, caller, domain, commit)).await?;
-    ApiResponse::from_payload(&json!({"new_domain": added}))
+    ApiResponsePayload::from_payload(&json!({"new_domain": added}))
 }
 
 /// Returns the members of the response.
-fn added() -> Vec<Member> {
-    let number_and_name = Schema::list(Schema::any_of([Schema::integer(), Schema::string()]));
-    vec![has("new_domain", number_and_name.with("minItems", 2).with("maxItems", 2))]
+fn added() -> Vec<SchemaMember> {
+    let number_and_name = JsonSchema::list(JsonSchema::any_of([JsonSchema::integer(), JsonSchema::string()]));
+    vec![required_schema_member("new_domain", number_and_name.with_keyword("minItems", 2).with_keyword("maxItems", 2))]
 }
 
 /// The parameters of `PATCH /realm/domains/{domain}`.
@@ -68,30 +71,33 @@ struct UpdateDomainParams {
     allow_subdomains: bool,
 }
 
-impl Params for UpdateDomainParams {
+impl EndpointParams for UpdateDomainParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        Ok(Self { allow_subdomains: reader.required::<Json<bool>>("allow_subdomains")? })
+        Ok(Self { allow_subdomains: reader.required::<JsonParam<bool>>("allow_subdomains")? })
     }
 }
 
 /// Says whether a domain includes those below it.
-async fn change(call: ApiCall<Caller>, params: UpdateDomainParams) -> Result<ApiResponse, ApiError> {
+async fn change(
+    call: ApiCall<AuthenticatedCaller>,
+    params: UpdateDomainParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let domain = (call.path_text("domain")?, params.allow_subdomains);
     decide(&call, |realm, caller, commit| domains::change(realm, caller, domain, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Takes a domain away.
-async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let domain = call.path_text("domain")?;
     decide(&call, |realm, caller, commit| domains::remove(realm, caller, domain, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Takes a decision about domains as the caller.
 async fn decide<T>(
-    call: &ApiCall<Caller>,
+    call: &ApiCall<AuthenticatedCaller>,
     decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, DomainError> + Send + Sync,
 ) -> Result<T, ApiError> {
-    call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in(realm)?, commit)?)).await
+    call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in_realm(realm)?, commit)?)).await
 }

@@ -6,15 +6,16 @@ use chat_core::id::DraftId;
 use chat_core::messages::draft::{self, DraftError, DraftRequest, DraftType};
 use serde_json::{Value, json};
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
 use crate::params::{
-    FromJson, Json, JsonObject, JsonPath, JsonWord, ParamError, ParamReader, Params, WordEnum, not_blank,
+    EndpointParams, EnumWordJson, FromJson, JsonObjectReader, JsonParam, ParamError, ParamReader, ParamValuePath,
+    WordEnum, check_not_blank,
 };
-use crate::response::ApiResponse;
 use crate::routes::{Routes, get, no_members, patch};
-use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
     let all = get(endpoint(list).documented("List the caller's drafts.", listed))
@@ -30,25 +31,27 @@ impl WordEnum for DraftType {
 }
 
 impl FromJson for DraftRequest {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
-        let request = members(JsonObject::of(value, path)?)?;
-        not_blank(&request.content, &path.key("content"))?;
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
+        let request = members(JsonObjectReader::from_value(value, path)?)?;
+        check_not_blank(&request.content, &path.member("content"))?;
         Ok(request)
     }
 
-    fn schema() -> Schema {
-        JsonObject::schema(members)
+    fn json_schema() -> JsonSchema {
+        JsonObjectReader::infer_schema(members)
     }
 }
 
-fn members(mut object: JsonObject<'_>) -> Result<DraftRequest, ParamError> {
-    let JsonWord(kind) = object.required("type")?;
-    let to = object.required("to")?;
-    let topic = object.required("topic")?;
-    let content = object.required("content")?;
-    let touched_s =
-        object.optional::<Option<DraftTimestamp>>("timestamp")?.flatten().map(|DraftTimestamp(touched_s)| touched_s);
-    object.end()?;
+fn members(mut object: JsonObjectReader<'_>) -> Result<DraftRequest, ParamError> {
+    let EnumWordJson(kind) = object.required_member("type")?;
+    let to = object.required_member("to")?;
+    let topic = object.required_member("topic")?;
+    let content = object.required_member("content")?;
+    let touched_s = object
+        .optional_member::<Option<DraftTimestamp>>("timestamp")?
+        .flatten()
+        .map(|DraftTimestamp(touched_s)| touched_s);
+    object.reject_unread_members()?;
     Ok(DraftRequest { kind, to, topic, content, touched_s })
 }
 
@@ -56,7 +59,7 @@ fn members(mut object: JsonObject<'_>) -> Result<DraftRequest, ParamError> {
 struct DraftTimestamp(i64);
 
 impl FromJson for DraftTimestamp {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         let whole = value.as_number().map(ToString::to_string).and_then(|digits| {
             let (seconds, _) = digits.split_once('.').unwrap_or((&digits, ""));
             seconds.parse().ok()
@@ -67,71 +70,77 @@ impl FromJson for DraftTimestamp {
         }
     }
 
-    fn schema() -> Schema {
-        Schema::any().with("type", "number").such_as(1_800_000_000)
+    fn json_schema() -> JsonSchema {
+        JsonSchema::any().with_keyword("type", "number").with_example(1_800_000_000)
     }
 }
 
 /// Returns the caller's drafts.
-async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     draft::require_kept(&call.caller.realm, &call.caller.user)?;
-    let drafts = call.app.drafts.drafts_of(call.caller.id()).await?;
+    let drafts = call.app.drafts.drafts_of(call.caller.user_id()).await?;
     let objects: Value = drafts.iter().map(|(id, draft)| draft.object(*id)).collect();
-    ApiResponse::from_payload(&json!({"count": drafts.len(), "drafts": objects}))
+    ApiResponsePayload::from_payload(&json!({"count": drafts.len(), "drafts": objects}))
 }
 
 /// Returns the members of the response.
-fn listed() -> Vec<Member> {
-    vec![has("count", Schema::integer()), has("drafts", Schema::list(Schema::named("Draft")))]
+fn listed() -> Vec<SchemaMember> {
+    vec![
+        required_schema_member("count", JsonSchema::integer()),
+        required_schema_member("drafts", JsonSchema::list(JsonSchema::reference_to("Draft"))),
+    ]
 }
 
 /// The parameters of `POST /drafts`.
 struct CreateDraftsParams(Vec<DraftRequest>);
 
-impl Params for CreateDraftsParams {
+impl EndpointParams for CreateDraftsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        Ok(Self(reader.required::<Json<Vec<DraftRequest>>>("drafts")?))
+        Ok(Self(reader.required::<JsonParam<Vec<DraftRequest>>>("drafts")?))
     }
 }
 
 /// Keeps drafts, all of them or none.
 async fn create(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     CreateDraftsParams(requests): CreateDraftsParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     let (ports, drafts) = (call.app.message_ports(), call.app.drafts.as_ref());
-    let ids = draft::create(&ports, drafts, &|realm| call.caller.account_in(realm), &requests).await?;
-    ApiResponse::from_payload(&json!({"ids": ids}))
+    let ids = draft::create(&ports, drafts, &|realm| call.caller.account_in_realm(realm), &requests).await?;
+    ApiResponsePayload::from_payload(&json!({"ids": ids}))
 }
 
 /// Returns the members of the response.
-fn kept() -> Vec<Member> {
-    vec![has("ids", Schema::list(Schema::integer()))]
+fn kept() -> Vec<SchemaMember> {
+    vec![required_schema_member("ids", JsonSchema::list(JsonSchema::integer()))]
 }
 
 /// The parameters of `PATCH /drafts/{draft_id}`.
 struct EditDraftParams(DraftRequest);
 
-impl Params for EditDraftParams {
+impl EndpointParams for EditDraftParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        Ok(Self(reader.required::<Json<DraftRequest>>("draft")?))
+        Ok(Self(reader.required::<JsonParam<DraftRequest>>("draft")?))
     }
 }
 
 /// Makes a draft another.
-async fn edit(call: ApiCall<Caller>, EditDraftParams(request): EditDraftParams) -> Result<ApiResponse, ApiError> {
+async fn edit(
+    call: ApiCall<AuthenticatedCaller>,
+    EditDraftParams(request): EditDraftParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let id = DraftId(call.path_id("draft_id")?);
-    let Caller { realm, user, .. } = &call.caller;
+    let AuthenticatedCaller { realm, user, .. } = &call.caller;
     draft::change(call.app.drafts.as_ref(), (realm, user), id, &request, call.app.now_s()).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Deletes a draft.
-async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = DraftId(call.path_id("draft_id")?);
     draft::require_kept(&call.caller.realm, &call.caller.user)?;
-    if !call.app.drafts.delete_draft(call.caller.id(), id, call.app.now_s()).await? {
+    if !call.app.drafts.delete_draft(call.caller.user_id(), id, call.app.now_s()).await? {
         return Err(DraftError::NoneSuch.into());
     }
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }

@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::response::JSON;
+use crate::api_response::JSON;
 
 const PATH: &str = "/static/emoji-data.json";
 

@@ -16,15 +16,15 @@ use chat_core::model::user::User;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use self::repoll::OfferedRepoll;
-use crate::auth::{Caller, CallerSecret, holder};
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::{AuthenticatedCaller, CallerSecretHash, holder};
 use crate::error::ApiError;
-use crate::long_wait::LongWait;
-use crate::params::{Json, ParamError, ParamReader, Params, TextParam};
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::long_wait::LongPollSignal;
+use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader, TextParam};
 use crate::polls::{PollEnd, PollSlot};
-use crate::response::ApiResponse;
 use crate::routes::{self, Routes, no_members};
-use crate::schema::{Member, Schema, has};
 use crate::state::{App, AppState};
 
 /// A poll without events is answered after this time at the least.
@@ -61,14 +61,14 @@ pub(crate) struct PollParams {
     dont_block: bool,
 }
 
-impl Params for PollParams {
-    const WAITS: bool = true;
+impl EndpointParams for PollParams {
+    const MAY_LONG_POLL: bool = true;
 
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             queue_id: reader.required::<TextParam>("queue_id")?,
-            last_event_id: EventId(reader.required::<Json<i64>>(LAST_EVENT_ID)?),
-            dont_block: reader.or::<Json<bool>>("dont_block", false)?,
+            last_event_id: EventId(reader.required::<JsonParam<i64>>(LAST_EVENT_ID)?),
+            dont_block: reader.optional_or::<JsonParam<bool>>("dont_block", false)?,
         })
     }
 }
@@ -83,23 +83,26 @@ impl Params for PollParams {
 /// was looked at, so that the client skips with it what its queue does not want. Numbers of the events of one
 /// organization go on across queues; clients that begin with -1, as documented examples do because every queue of the
 /// original server counts again, get what their queue has.
-pub(crate) async fn get(call: ApiCall<Caller>, poll: PollParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn get(call: ApiCall<AuthenticatedCaller>, poll: PollParams) -> Result<ApiResponsePayload, ApiError> {
     // What a poll that waits for a minute does not need is let go first: the head, and the buffer it was read into.
     let (app, caller, wait) = poll_parts(call, &poll);
     answer(&app, caller, poll, &wait).await
 }
 
 /// Returns the members of the response.
-fn response_schema() -> Vec<Member> {
-    vec![has("queue_id", Schema::string()), has("events", Schema::list(Schema::named("Event")))]
+fn response_schema() -> Vec<SchemaMember> {
+    vec![
+        required_schema_member("queue_id", JsonSchema::string()),
+        required_schema_member("events", JsonSchema::list(JsonSchema::reference_to("Event"))),
+    ]
 }
 
 /// Returns what of a call a poll keeps.
-fn poll_parts(call: ApiCall<Caller>, poll: &PollParams) -> (App, PollCaller, LongWait) {
+fn poll_parts(call: ApiCall<AuthenticatedCaller>, poll: &PollParams) -> (App, PollCaller, LongPollSignal) {
     let ApiCall { app, caller, wait, is_plain, .. } = call;
     let caller = PollCaller { user_id: caller.user.id, secret: caller.secret };
     if is_plain && !poll.dont_block {
-        wait.offer(|| OfferedRepoll::offered(&app, caller, &poll.queue_id));
+        wait.offer_repoll(|| OfferedRepoll::offered(&app, caller, &poll.queue_id));
     }
     (app, caller, wait)
 }
@@ -108,15 +111,15 @@ fn poll_parts(call: ApiCall<Caller>, poll: &PollParams) -> (App, PollCaller, Lon
 #[derive(Clone, Copy)]
 struct PollCaller {
     user_id: UserId,
-    secret: CallerSecret,
+    secret: CallerSecretHash,
 }
 
 async fn answer(
     app: &App,
     PollCaller { user_id, secret }: PollCaller,
     poll: PollParams,
-    long_wait: &LongWait,
-) -> Result<ApiResponse, ApiError> {
+    long_wait: &LongPollSignal,
+) -> Result<ApiResponsePayload, ApiError> {
     let PollParams { queue_id, last_event_id, dont_block } = poll;
     let queue = owned(app, queue_id, user_id).await?;
     let mut slot = app.polls.begin(&queue.id);
@@ -127,7 +130,7 @@ async fn answer(
     let (mut until, mut confirmed) = (begun + CONFIRM_AFTER, false);
     while batch.collect(app, &queue).await? && !dont_block {
         let from = (batch.at, batch.typing_seen);
-        long_wait.begin();
+        long_wait.report_waiting();
         match wait(app, &queue, from, (&mut slot, until)).await {
             WakeReason::Notified => {}
             WakeReason::Ended(PollEnd::Superseded) => break,
@@ -166,7 +169,7 @@ async fn owned(app: &AppState, queue_id: String, user_id: UserId) -> Result<Arc<
 }
 
 fn heartbeat_after(app: &AppState) -> Duration {
-    let more_ms = u64::try_from(app.server.runtime.fresh_id() % HEARTBEAT_SPREAD_MS).unwrap_or(0);
+    let more_ms = u64::try_from(app.server.runtime.random_id() % HEARTBEAT_SPREAD_MS).unwrap_or(0);
     HEARTBEAT_AFTER + Duration::from_millis(more_ms)
 }
 
@@ -218,11 +221,11 @@ struct EventBatch {
     text: String,
     queue_id: String,
     /// What the poll was opened with.
-    secret: CallerSecret,
+    secret: CallerSecretHash,
 }
 
 impl EventBatch {
-    fn after(at: EventId, queue_id: &str, secret: CallerSecret) -> Self {
+    fn after(at: EventId, queue_id: &str, secret: CallerSecretHash) -> Self {
         Self { at, typing_seen: 0, text: String::new(), queue_id: queue_id.to_owned(), secret }
     }
 
@@ -320,12 +323,12 @@ impl EventBatch {
         let _ = write!(self.text, r#"{{"queue_id":"{}","events":["#, self.queue_id);
     }
 
-    fn answer(mut self) -> ApiResponse {
+    fn answer(mut self) -> ApiResponsePayload {
         if self.text.is_empty() {
             self.begin();
         }
         self.text.push_str("]}");
-        ApiResponse::from_object(self.text.as_bytes())
+        ApiResponsePayload::from_serialized_object(self.text.as_bytes())
     }
 }
 
@@ -340,7 +343,7 @@ pub(crate) struct QueueParams {
     queue_id: String,
 }
 
-impl Params for QueueParams {
+impl EndpointParams for QueueParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self { queue_id: reader.required::<TextParam>("queue_id")? })
     }
@@ -350,11 +353,14 @@ impl Params for QueueParams {
 ///
 /// # Source
 /// Specification, `DELETE /events`.
-pub(crate) async fn delete(call: ApiCall<Caller>, named: QueueParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn delete(
+    call: ApiCall<AuthenticatedCaller>,
+    named: QueueParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let QueueParams { queue_id } = named;
-    if !call.app.queues.delete(&queue_id, call.caller.id()).await? {
+    if !call.app.queues.delete(&queue_id, call.caller.user_id()).await? {
         return Err(ApiError::NoQueue { queue_id });
     }
     call.app.polls.end(&queue_id);
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }

@@ -6,14 +6,14 @@ use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::{ApiKey, User, email, fold};
 use serde_json::json;
 
-use crate::auth::LoginError;
-use crate::call::{Anonymous, ApiCall, endpoint};
+use crate::api_call::{Anonymous, ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::PasswordLoginError;
 use crate::error::ApiError;
-use crate::params::{ParamError, ParamReader, Params, TextParam};
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, ParamError, ParamReader, TextParam};
 use crate::password::{self, PasswordAttempt};
-use crate::response::ApiResponse;
 use crate::routes::{Routes, post};
-use crate::schema::{Member, Schema, has};
 use crate::state::AppState;
 
 pub(crate) fn routes() -> Routes {
@@ -29,7 +29,7 @@ struct FetchKeyParams {
     password: String,
 }
 
-impl Params for FetchKeyParams {
+impl EndpointParams for FetchKeyParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             username: reader.required::<TextParam>("username")?,
@@ -43,61 +43,65 @@ impl Params for FetchKeyParams {
 /// # Source
 /// Specification, `POST /fetch_api_key`. Not specified: a wrong address and a wrong password give one answer, after
 /// the same work; that an account is closed is revealed to a caller who knows its password; bots have none.
-async fn fetch(call: ApiCall<Anonymous>, login: FetchKeyParams) -> Result<ApiResponse, ApiError> {
+async fn fetch(call: ApiCall<Anonymous>, login: FetchKeyParams) -> Result<ApiResponsePayload, ApiError> {
     let app = &call.app;
     // A wrong password counts, so nobody is refused here whom another node has just let in.
     app.realm.refresh().await?;
     let realm = app.realm();
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
-        return Err(LoginError::RealmDeactivated.into());
+        return Err(PasswordLoginError::RealmDeactivated.into());
     }
     let address = fold(email(&login.username)?);
     let user = person(&realm, &address);
     let claim = PasswordAttempt { account: &address, user_id: user.map(|user| user.id), from: call.from };
     let credentials = password::check(app, claim, login.password).await?;
-    let (user, credentials) = user.zip(credentials).ok_or(LoginError::WrongPassword)?;
+    let (user, credentials) = user.zip(credentials).ok_or(PasswordLoginError::WrongPassword)?;
     opened(app, user, credentials).await
 }
 
 /// Returns the key of a person who is let in; a new one when they have none.
-async fn opened(app: &AppState, user: &User, credentials: Credentials) -> Result<ApiResponse, ApiError> {
+async fn opened(app: &AppState, user: &User, credentials: Credentials) -> Result<ApiResponsePayload, ApiError> {
     if !user.is_active {
-        return Err(LoginError::AccountDeactivated.into());
+        return Err(PasswordLoginError::AccountDeactivated.into());
     }
     let api_key = match credentials.api_key {
         Some(key) => key,
         None => new_key(app, user.id).await?,
     };
-    ApiResponse::from_payload(&json!({"api_key": api_key.expose(), "email": user.email, "user_id": user.id}))
+    ApiResponsePayload::from_payload(&json!({"api_key": api_key.expose(), "email": user.email, "user_id": user.id}))
 }
 
 /// Returns the members of the response.
-fn response_schema() -> Vec<Member> {
-    vec![has("api_key", Schema::string()), has("email", Schema::string()), has("user_id", Schema::integer())]
+fn response_schema() -> Vec<SchemaMember> {
+    vec![
+        required_schema_member("api_key", JsonSchema::string()),
+        required_schema_member("email", JsonSchema::string()),
+        required_schema_member("user_id", JsonSchema::integer()),
+    ]
 }
 
 /// Gives a person their key without a password, where developers are at work.
 async fn fetch_without_password(
     call: ApiCall<Anonymous>,
     UsernameParams(address): UsernameParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     let app = &call.app;
     if !app.settings.development_login {
         return Err(ApiError::ForDevelopment);
     }
     let realm = app.realm();
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
-        return Err(LoginError::RealmDeactivated.into());
+        return Err(PasswordLoginError::RealmDeactivated.into());
     }
-    let user = person(&realm, &fold(email(&address)?)).ok_or(LoginError::WrongPassword)?;
-    let credentials = app.realm.credentials(user.id).await?.ok_or(LoginError::WrongPassword)?;
+    let user = person(&realm, &fold(email(&address)?)).ok_or(PasswordLoginError::WrongPassword)?;
+    let credentials = app.realm.credentials(user.id).await?.ok_or(PasswordLoginError::WrongPassword)?;
     opened(app, user, credentials).await
 }
 
 /// The parameters of `POST /dev_fetch_api_key`.
 struct UsernameParams(String);
 
-impl Params for UsernameParams {
+impl EndpointParams for UsernameParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         reader.required::<TextParam>("username").map(Self)
     }

@@ -7,17 +7,18 @@ use chat_core::model::flag_change::FlagChange;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::endpoint::narrow_selection::{self, AnchorParams};
 use crate::error::ApiError;
-use crate::params::{Json, Narrow, ParamError, ParamReader, Params, TextParam, TrimmedText};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader, RawNarrow, TextParam, TrimmedTextParam};
 use crate::routes::{Routes, no_members, post};
-use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
-    let all = endpoint(all_as_read).documented("Mark everything as read.", || vec![has("complete", Schema::boolean())]);
+    let all = endpoint(all_as_read)
+        .documented("Mark everything as read.", || vec![required_schema_member("complete", JsonSchema::boolean())]);
     Routes::of("messages")
         .api("/messages/flags", post(endpoint(messages).documented("Set a flag on messages, or take it away.", marked)))
         .api(
@@ -36,10 +37,10 @@ pub(crate) struct UpdateFlagsParams {
     flag: String,
 }
 
-impl Params for UpdateFlagsParams {
+impl EndpointParams for UpdateFlagsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            ids: reader.required::<Json<Vec<i64>>>("messages")?,
+            ids: reader.required::<JsonParam<Vec<i64>>>("messages")?,
             op: reader.required::<TextParam>("op")?,
             flag: reader.required::<TextParam>("flag")?,
         })
@@ -47,13 +48,19 @@ impl Params for UpdateFlagsParams {
 }
 
 /// Sets a flag on messages, or takes it away.
-pub(crate) async fn messages(call: ApiCall<Caller>, params: UpdateFlagsParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn messages(
+    call: ApiCall<AuthenticatedCaller>,
+    params: UpdateFlagsParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let change = FlagChange::parse(&params.flag, &params.op)?;
     let ids: Vec<MessageId> = params.ids.iter().copied().map(MessageId).collect();
     let (ports, user) = (call.app.message_ports(), &call.caller.user);
     flag_update::update(&ports, user, change, ids.clone()).await?;
     let kept_read = flag_update::channels_kept_read(&ports, user, change, &ids).await?;
-    ApiResponse::from_payload(&FlaggedIds { messages: &params.ids, ignored_because_not_subscribed_channels: kept_read })
+    ApiResponsePayload::from_payload(&FlaggedIds {
+        messages: &params.ids,
+        ignored_because_not_subscribed_channels: kept_read,
+    })
 }
 
 /// The response to `POST /messages/flags`; a list of thousands is written as it is.
@@ -64,29 +71,29 @@ struct FlaggedIds<'a> {
 }
 
 /// Returns the members of the response.
-fn marked() -> Vec<Member> {
-    vec![has("messages", Schema::list(Schema::integer())), kept_read()]
+fn marked() -> Vec<SchemaMember> {
+    vec![required_schema_member("messages", JsonSchema::list(JsonSchema::integer())), kept_read()]
 }
 
-fn kept_read() -> Member {
-    let channels = Schema::list(Schema::integer());
+fn kept_read() -> SchemaMember {
+    let channels = JsonSchema::list(JsonSchema::integer());
     let meaning = "The channels that the caller is not in, whose messages stay read.";
-    has("ignored_because_not_subscribed_channels", channels.meaning(meaning))
+    required_schema_member("ignored_because_not_subscribed_channels", channels.with_description(meaning))
 }
 
 /// The parameters of `POST /messages/flags/narrow`.
 pub(crate) struct UpdateNarrowFlagsParams {
     anchor: AnchorParams,
-    narrow: Option<Narrow>,
+    narrow: Option<RawNarrow>,
     op: String,
     flag: String,
 }
 
-impl Params for UpdateNarrowFlagsParams {
+impl EndpointParams for UpdateNarrowFlagsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             anchor: AnchorParams::from_reader(reader)?,
-            narrow: reader.required::<Json<Option<Narrow>>>("narrow")?,
+            narrow: reader.required::<JsonParam<Option<RawNarrow>>>("narrow")?,
             op: reader.required::<TextParam>("op")?,
             flag: reader.required::<TextParam>("flag")?,
         })
@@ -98,16 +105,19 @@ impl Params for UpdateNarrowFlagsParams {
 /// # Source
 /// The specification names it as what `POST /mark_topic_as_read` was replaced by and does not describe it. Who asks for
 /// more messages than one answer holds gets fewer and no refusal: existing clients ask again from where it ended.
-pub(crate) async fn narrow(call: ApiCall<Caller>, params: UpdateNarrowFlagsParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn narrow(
+    call: ApiCall<AuthenticatedCaller>,
+    params: UpdateNarrowFlagsParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let change = FlagChange::parse(&params.flag, &params.op)?;
     let window = params.anchor.window(cut(params.anchor.counts()), false)?;
-    let Caller { user, realm, .. } = &call.caller;
+    let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let selection = narrow_selection::select(&call.app, realm, user, params.narrow.as_ref()).await?;
     let page = call.app.messages.window(&selection, window).await?;
     let ids: Vec<MessageId> = page.messages.iter().map(|(message, _)| message.id).collect();
     let updated = flag_update::update_readable(&call.app.message_ports(), user, change, &ids).await?;
     let kept_read = flag_update::channels_kept_read(&call.app.message_ports(), user, change, &ids).await?;
-    ApiResponse::from_payload(&json!({
+    ApiResponsePayload::from_payload(&json!({
         "processed_count": ids.len(),
         "updated_count": updated,
         "first_processed_id": ids.first(),
@@ -119,14 +129,14 @@ pub(crate) async fn narrow(call: ApiCall<Caller>, params: UpdateNarrowFlagsParam
 }
 
 /// Returns the members of the response.
-fn stretched() -> Vec<Member> {
+fn stretched() -> Vec<SchemaMember> {
     vec![
-        has("processed_count", Schema::integer()),
-        has("updated_count", Schema::integer()),
-        has("first_processed_id", Schema::integer().or_null()),
-        has("last_processed_id", Schema::integer().or_null()),
-        has("found_oldest", Schema::boolean()),
-        has("found_newest", Schema::boolean()),
+        required_schema_member("processed_count", JsonSchema::integer()),
+        required_schema_member("updated_count", JsonSchema::integer()),
+        required_schema_member("first_processed_id", JsonSchema::integer().nullable()),
+        required_schema_member("last_processed_id", JsonSchema::integer().nullable()),
+        required_schema_member("found_oldest", JsonSchema::boolean()),
+        required_schema_member("found_newest", JsonSchema::boolean()),
         kept_read(),
     ]
 }
@@ -140,9 +150,9 @@ fn cut((before, after): (u64, u64)) -> (u64, u64) {
 }
 
 /// Everything is read.
-pub(crate) async fn all_as_read(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn all_as_read(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let complete = flag_update::mark_read(&call.app.message_ports(), &call.caller.user, Vec::new()).await?;
-    ApiResponse::from_payload(&json!({"complete": complete}))
+    ApiResponsePayload::from_payload(&json!({"complete": complete}))
 }
 
 /// The parameters of `POST /mark_stream_as_read`.
@@ -150,17 +160,20 @@ pub(crate) struct ReadChannelParams {
     channel_id: i64,
 }
 
-impl Params for ReadChannelParams {
+impl EndpointParams for ReadChannelParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        Ok(Self { channel_id: reader.required::<Json<i64>>("stream_id")? })
+        Ok(Self { channel_id: reader.required::<JsonParam<i64>>("stream_id")? })
     }
 }
 
 /// Everything in a channel is read.
-pub(crate) async fn channel_as_read(call: ApiCall<Caller>, params: ReadChannelParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn channel_as_read(
+    call: ApiCall<AuthenticatedCaller>,
+    params: ReadChannelParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let channel_id = ChannelId(params.channel_id);
     flag_update::mark_channel_read(&call.app.message_ports(), &call.caller.user, channel_id, None).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// The parameters of `POST /mark_topic_as_read`.
@@ -169,11 +182,11 @@ pub(crate) struct ReadTopicParams {
     topic: String,
 }
 
-impl Params for ReadTopicParams {
+impl EndpointParams for ReadTopicParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            channel_id: reader.required::<Json<i64>>("stream_id")?,
-            topic: reader.required::<TrimmedText>("topic_name")?,
+            channel_id: reader.required::<JsonParam<i64>>("stream_id")?,
+            topic: reader.required::<TrimmedTextParam>("topic_name")?,
         })
     }
 }
@@ -182,11 +195,14 @@ impl Params for ReadTopicParams {
 ///
 /// # Source
 /// Specification, `POST /mark_topic_as_read`.
-pub(crate) async fn topic_as_read(call: ApiCall<Caller>, params: ReadTopicParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn topic_as_read(
+    call: ApiCall<AuthenticatedCaller>,
+    params: ReadTopicParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let channel_id = ChannelId(params.channel_id);
     let topic = Some(params.topic.as_str()).filter(|topic| !topic.is_empty());
     flag_update::mark_channel_read(&call.app.message_ports(), &call.caller.user, channel_id, topic).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ async fn show(State(app): State<App>, headers: HeaderMap, extensions: Extensions
     }
     let Some(client) = &app.browser.client else { return about(&app) };
     match browser::account(&app, &headers, &extensions).await {
-        Ok(Some(_)) => client.index(&headers),
+        Ok(Some(_)) => client.serve_start_page(&headers),
         Ok(None) => redirect(&app, "/login/", HeaderMap::new()),
         Err(error) => finish(&app, Err(error)),
     }
@@ -58,6 +58,6 @@ async fn found(State(app): State<App>, form: SubmittedForm<setup::SetupForm>) ->
 
 /// Serves a file of the client. It holds nothing of the organization.
 async fn file(State(app): State<App>, Path(name): Path<String>, headers: HeaderMap) -> Response {
-    let file = app.browser.client.as_ref().and_then(|client| client.file(&name, &headers));
+    let file = app.browser.client.as_ref().and_then(|client| client.serve_file(&name, &headers));
     file.unwrap_or_else(|| ApiError::UnknownRoute.into_response())
 }

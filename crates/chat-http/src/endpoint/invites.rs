@@ -8,13 +8,13 @@ use chat_core::model::user::InvitationSecret;
 use chat_core::people::invitation::{self, InvitationEnv, InvitationTerms, InviteRequest};
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{Json, ListedNumber, ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, EnumNumberJson, JsonParam, ParamError, ParamReader, TextParam};
 use crate::routes::{Routes, delete, get, no_members, post};
-use crate::schema::{Member, Schema, has};
 use crate::state::AppState;
 
 pub(crate) fn routes() -> Routes {
@@ -34,23 +34,23 @@ pub(super) fn fresh_secret(app: &AppState) -> Result<InvitationSecret, ApiError>
     app.fresh_key().map(InvitationSecret::new)
 }
 
-fn env<'a>(call: &'a ApiCall<Caller>, realm: &'a RealmSnapshot) -> Result<InvitationEnv<'a>, ApiError> {
-    let caller = call.caller.account_in(realm)?;
+fn env<'a>(call: &'a ApiCall<AuthenticatedCaller>, realm: &'a RealmSnapshot) -> Result<InvitationEnv<'a>, ApiError> {
+    let caller = call.caller.account_in_realm(realm)?;
     let settings = &call.app.settings;
     Ok(InvitationEnv { realm, caller, base_url: &settings.base_url, daily_limit: call.app.invitations.per_day })
 }
 
 /// Returns the open invitations.
-async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let env = env(&call, &call.caller.realm)?;
     invitation::listed(&env)?;
     let secrets = call.app.invitations.links.link_secrets().await?;
-    ApiResponse::from_payload(&json!({"invites": invitation::list(&env, &secrets, call.app.now_s())}))
+    ApiResponsePayload::from_payload(&json!({"invites": invitation::list(&env, &secrets, call.app.now_s())}))
 }
 
 /// Returns the members of the response.
-fn listed() -> Vec<Member> {
-    vec![has("invites", Schema::list(Schema::named("Invitation")))]
+fn listed() -> Vec<SchemaMember> {
+    vec![required_schema_member("invites", JsonSchema::list(JsonSchema::reference_to("Invitation")))]
 }
 
 /// The time for which an invitation is valid.
@@ -72,10 +72,10 @@ impl InvitationParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             validity: reader
-                .optional::<Json<Option<i64>>>("invite_expires_in_minutes")?
+                .optional::<JsonParam<Option<i64>>>("invite_expires_in_minutes")?
                 .map_or(InvitationValidity::Usual, InvitationValidity::Minutes),
-            role: reader.or::<Json<ListedNumber<Role>>>("invite_as", ListedNumber(Role::Member))?.0,
-            default_channels: reader.or::<Json<bool>>("include_realm_default_subscriptions", false)?,
+            role: reader.optional_or::<JsonParam<EnumNumberJson<Role>>>("invite_as", EnumNumberJson(Role::Member))?.0,
+            default_channels: reader.optional_or::<JsonParam<bool>>("include_realm_default_subscriptions", false)?,
         })
     }
 
@@ -97,12 +97,12 @@ struct SendInvitationsParams {
     notifies_inviter: bool,
 }
 
-impl Params for SendInvitationsParams {
+impl EndpointParams for SendInvitationsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             emails: reader.required::<TextParam>("invitee_emails")?,
-            channels: reader.required::<Json<Vec<ChannelId>>>("stream_ids")?,
-            notifies_inviter: reader.or::<Json<bool>>("notify_referrer_on_join", true)?,
+            channels: reader.required::<JsonParam<Vec<ChannelId>>>("stream_ids")?,
+            notifies_inviter: reader.optional_or::<JsonParam<bool>>("notify_referrer_on_join", true)?,
             invitation: InvitationParams::from_reader(reader)?,
         })
     }
@@ -110,7 +110,10 @@ impl Params for SendInvitationsParams {
 
 /// Invites people by their addresses. When some have accounts the others are invited all the same, and the answer is a
 /// refusal that says who is not.
-async fn send(call: ApiCall<Caller>, params: SendInvitationsParams) -> Result<ApiResponse, ApiError> {
+async fn send(
+    call: ApiCall<AuthenticatedCaller>,
+    params: SendInvitationsParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let app = &call.app;
     let addresses = invitation::addresses(&params.emails);
     let secrets = addresses.iter().take(app.invitations.per_day).map(|_| fresh_secret(app));
@@ -123,26 +126,26 @@ async fn send(call: ApiCall<Caller>, params: SendInvitationsParams) -> Result<Ap
         Ok(invitation::invite(&env(&call, realm)?, &inviting, commit)?)
     };
     app.commit(decide).await?.complete().map_err(invitation::InviteError::from)?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Takes back an invitation that was sent to an address.
-async fn revoke(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn revoke(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let number = call.path_id("number")?;
     let decide =
         |realm: &RealmSnapshot, commit: &mut RealmCommit| Ok(invitation::revoke(&env(&call, realm)?, number, commit)?);
     call.app.commit(decide).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Sends an invitation again.
-async fn resend(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn resend(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let (number, secret) = (call.path_id("number")?, fresh_secret(&call.app)?);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(invitation::resend(&env(&call, realm)?, number, &secret, commit)?)
     };
     call.app.commit(decide).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// The parameters of `POST /invites/multiuse`.
@@ -151,34 +154,37 @@ struct CreateLinkParams {
     channels: Vec<ChannelId>,
 }
 
-impl Params for CreateLinkParams {
+impl EndpointParams for CreateLinkParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let channels = reader.or::<Json<Vec<ChannelId>>>("stream_ids", Vec::new())?;
+        let channels = reader.optional_or::<JsonParam<Vec<ChannelId>>>("stream_ids", Vec::new())?;
         Ok(Self { channels, invitation: InvitationParams::from_reader(reader)? })
     }
 }
 
 /// Makes a link that anybody may use who has it.
-async fn make_link(call: ApiCall<Caller>, params: CreateLinkParams) -> Result<ApiResponse, ApiError> {
+async fn make_link(
+    call: ApiCall<AuthenticatedCaller>,
+    params: CreateLinkParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let (app, secret) = (&call.app, fresh_secret(&call.app)?);
     let terms = params.invitation.terms(app, params.channels, true);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(invitation::make_link(&env(&call, realm)?, &terms, &secret, commit)?)
     };
-    ApiResponse::from_payload(&json!({"invite_link": app.commit(decide).await?}))
+    ApiResponsePayload::from_payload(&json!({"invite_link": app.commit(decide).await?}))
 }
 
 /// Returns the members of the response.
-fn linked() -> Vec<Member> {
-    vec![has("invite_link", Schema::string())]
+fn linked() -> Vec<SchemaMember> {
+    vec![required_schema_member("invite_link", JsonSchema::string())]
 }
 
 /// Takes such a link back.
-async fn revoke_link(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn revoke_link(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let number = call.path_id("number")?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(invitation::revoke_link(&env(&call, realm)?, number, commit)?)
     };
     call.app.commit(decide).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }

@@ -7,18 +7,19 @@ use chat_core::organization::linkifiers::{self, LinkifierRequest, LinkifiersErro
 use chat_core::wire::item;
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{Json, ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader, TextParam};
 use crate::routes::{Routes, get, no_members, patch, post};
-use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
     let all = get(endpoint(list).documented("List the linkifiers, in the order in which they apply.", listed))
         .patch(endpoint(put_in_order).documented("Put the linkifiers into another order.", no_members));
-    let add = endpoint(add).documented("Add a linkifier.", || vec![has("id", Schema::integer())]);
+    let add =
+        endpoint(add).documented("Add a linkifier.", || vec![required_schema_member("id", JsonSchema::integer())]);
     let one = patch(endpoint(update).documented("Change a linkifier.", no_members))
         .delete(endpoint(remove).documented("Remove a linkifier.", no_members));
     Routes::of("organization")
@@ -29,20 +30,20 @@ pub(crate) fn routes() -> Routes {
 
 /// Takes a decision as the caller.
 async fn decide<T>(
-    call: &ApiCall<Caller>,
+    call: &ApiCall<AuthenticatedCaller>,
     decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, LinkifiersError> + Send + Sync,
 ) -> Result<T, ApiError> {
-    call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in(realm)?, commit)?)).await
+    call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in_realm(realm)?, commit)?)).await
 }
 
 /// Returns the linkifiers in the order in which they apply.
-async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    ApiResponse::from_payload(&json!({"linkifiers": item::linkifiers(&call.caller.realm)}))
+async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    ApiResponsePayload::from_payload(&json!({"linkifiers": item::linkifiers(&call.caller.realm)}))
 }
 
 /// Returns the members of the response.
-fn listed() -> Vec<Member> {
-    vec![has("linkifiers", Schema::list(Schema::named("Linkifier")))]
+fn listed() -> Vec<SchemaMember> {
+    vec![required_schema_member("linkifiers", JsonSchema::list(JsonSchema::reference_to("Linkifier")))]
 }
 
 /// The parameters that describe a linkifier.
@@ -51,7 +52,7 @@ struct LinkifierParams {
     url_template: String,
 }
 
-impl Params for LinkifierParams {
+impl EndpointParams for LinkifierParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             pattern: reader.required::<TextParam>("pattern")?,
@@ -67,39 +68,39 @@ impl LinkifierParams {
 }
 
 /// Adds a linkifier.
-async fn add(call: ApiCall<Caller>, params: LinkifierParams) -> Result<ApiResponse, ApiError> {
+async fn add(call: ApiCall<AuthenticatedCaller>, params: LinkifierParams) -> Result<ApiResponsePayload, ApiError> {
     let id = decide(&call, |realm, caller, commit| linkifiers::add(realm, caller, params.request(), commit)).await?;
-    ApiResponse::from_payload(&json!({"id": id}))
+    ApiResponsePayload::from_payload(&json!({"id": id}))
 }
 
 /// Changes a linkifier.
-async fn update(call: ApiCall<Caller>, params: LinkifierParams) -> Result<ApiResponse, ApiError> {
+async fn update(call: ApiCall<AuthenticatedCaller>, params: LinkifierParams) -> Result<ApiResponsePayload, ApiError> {
     let id = call.path_id("filter_id")?;
     decide(&call, |realm, caller, commit| linkifiers::update(realm, caller, (id, params.request()), commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Removes a linkifier.
-async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = call.path_id("filter_id")?;
     decide(&call, |realm, caller, commit| linkifiers::remove(realm, caller, id, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// The parameters of `PATCH /realm/linkifiers`: the order in which linkifiers apply.
 struct LinkifierOrderParams(Vec<i64>);
 
-impl Params for LinkifierOrderParams {
+impl EndpointParams for LinkifierOrderParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        Ok(Self(reader.required::<Json<Vec<i64>>>("ordered_linkifier_ids")?))
+        Ok(Self(reader.required::<JsonParam<Vec<i64>>>("ordered_linkifier_ids")?))
     }
 }
 
 /// Puts the linkifiers into another order.
 async fn put_in_order(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     LinkifierOrderParams(ids): LinkifierOrderParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     decide(&call, |realm, caller, commit| linkifiers::put_in_order(realm, caller, &ids, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }

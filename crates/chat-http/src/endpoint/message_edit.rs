@@ -8,20 +8,22 @@ use chat_core::permission::access::shows_receipt;
 use chat_core::permission::entry::AccountLookup;
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
+use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
 use crate::params::{
-    Json, ParamError, ParamReader, Params, TextParam, TextParamWithNul, TrimmedText, WordEnum, WordParam,
+    EndpointParams, EnumWordParam, JsonParam, ParamError, ParamReader, RawTextParamAllowingNul, TextParam,
+    TrimmedTextParam, WordEnum,
 };
-use crate::response::ApiResponse;
 use crate::routes::{Routes, get, no_members, patch, post};
-use crate::schema::{Member, Schema, has, may};
 
 pub(crate) fn routes() -> Routes {
     let one = patch(endpoint(patch_message).documented("Edit a message, or move it and others with it.", no_members))
         .delete(endpoint(remove).documented("Delete a message.", no_members));
-    let topic = endpoint(delete_topic).documented("Delete a topic.", || vec![has("complete", Schema::boolean())]);
+    let topic = endpoint(delete_topic)
+        .documented("Delete a topic.", || vec![required_schema_member("complete", JsonSchema::boolean())]);
     Routes::of("messages")
         .api("/messages/{message_id}", one)
         .api(
@@ -51,20 +53,23 @@ impl WordEnum for PropagateMode {
         &[("change_one", Self::One), ("change_later", Self::Later), ("change_all", Self::All)];
 }
 
-impl Params for EditParams {
+impl EndpointParams for EditParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            content: reader.optional::<TextParamWithNul>("content")?,
-            topic: reader.optional_either::<TrimmedText>(["topic", "subject"])?,
-            channel_id: reader.optional::<Json<i64>>("stream_id")?,
-            propagate: reader.optional::<WordParam<PropagateMode>>("propagate_mode")?,
+            content: reader.optional::<RawTextParamAllowingNul>("content")?,
+            topic: reader.optional_with_alias::<TrimmedTextParam>(["topic", "subject"])?,
+            channel_id: reader.optional::<JsonParam<i64>>("stream_id")?,
+            propagate: reader.optional::<EnumWordParam<PropagateMode>>("propagate_mode")?,
             prev_content_sha256: reader.optional::<TextParam>("prev_content_sha256")?,
         })
     }
 }
 
 /// Edits a message, or moves it and those that go with it.
-pub(crate) async fn patch_message(call: ApiCall<Caller>, params: EditParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn patch_message(
+    call: ApiCall<AuthenticatedCaller>,
+    params: EditParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let id = MessageId(call.path_id("message_id")?);
     let request = EditRequest {
         content: params.content.as_deref(),
@@ -74,59 +79,59 @@ pub(crate) async fn patch_message(call: ApiCall<Caller>, params: EditParams) -> 
         prev_content_sha256: params.prev_content_sha256.as_deref(),
     };
     edit::edit(&call.app.message_ports(), &call.caller.user, id, request).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Deletes a message.
-pub(crate) async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = MessageId(call.path_id("message_id")?);
     delete::delete(&call.app.message_ports(), &call.caller.user, id).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Returns the message of the path, when the caller may read it.
-async fn found(call: &ApiCall<Caller>) -> Result<ReadableMessage, ApiError> {
+async fn found(call: &ApiCall<AuthenticatedCaller>) -> Result<ReadableMessage, ApiError> {
     let id = MessageId(call.path_id("message_id")?);
     Ok(readable::find(&call.app.message_ports(), &call.caller.user, id).await?)
 }
 
 /// Returns what a message was before.
-pub(crate) async fn past(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn past(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let found = found(&call).await?;
     let past = call.app.messages.edits(found.message.id).await?;
-    ApiResponse::from_payload(&json!({"message_history": history(&found.message, &past)}))
+    ApiResponsePayload::from_payload(&json!({"message_history": history(&found.message, &past)}))
 }
 
 /// Returns the members of the response.
-fn history_schema() -> Vec<Member> {
-    let state = Schema::object([
-        has("topic", Schema::string()),
-        has("content", Schema::string()),
-        has("rendered_content", Schema::string()),
-        has("timestamp", Schema::integer()),
-        has("user_id", Schema::integer().or_null()),
-        may("prev_content", Schema::string()),
-        may("prev_rendered_content", Schema::string()),
-        may("content_html_diff", Schema::string()),
-        may("prev_topic", Schema::string()),
-        may("prev_stream", Schema::integer()),
-        may("stream", Schema::integer()),
+fn history_schema() -> Vec<SchemaMember> {
+    let state = JsonSchema::object([
+        required_schema_member("topic", JsonSchema::string()),
+        required_schema_member("content", JsonSchema::string()),
+        required_schema_member("rendered_content", JsonSchema::string()),
+        required_schema_member("timestamp", JsonSchema::integer()),
+        required_schema_member("user_id", JsonSchema::integer().nullable()),
+        optional_schema_member("prev_content", JsonSchema::string()),
+        optional_schema_member("prev_rendered_content", JsonSchema::string()),
+        optional_schema_member("content_html_diff", JsonSchema::string()),
+        optional_schema_member("prev_topic", JsonSchema::string()),
+        optional_schema_member("prev_stream", JsonSchema::integer()),
+        optional_schema_member("stream", JsonSchema::integer()),
     ]);
-    vec![has("message_history", Schema::list(state))]
+    vec![required_schema_member("message_history", JsonSchema::list(state))]
 }
 
 /// Returns who has read a message.
-pub(crate) async fn receipts(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn receipts(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let found = found(&call).await?;
     let readers = call.app.messages.readers(&found.message).await?;
     let shown: Vec<_> =
         readers.into_iter().filter(|reader| shows_receipt(&found.realm, &found.user, *reader)).collect();
-    ApiResponse::from_payload(&json!({"user_ids": shown}))
+    ApiResponsePayload::from_payload(&json!({"user_ids": shown}))
 }
 
 /// Returns the members of the response.
-fn readers() -> Vec<Member> {
-    vec![has("user_ids", Schema::list(Schema::integer()))]
+fn readers() -> Vec<SchemaMember> {
+    vec![required_schema_member("user_ids", JsonSchema::list(JsonSchema::integer()))]
 }
 
 /// The parameters of `POST /streams/{stream_id}/delete_topic`.
@@ -134,17 +139,20 @@ pub(crate) struct DeleteTopicParams {
     name: String,
 }
 
-impl Params for DeleteTopicParams {
+impl EndpointParams for DeleteTopicParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self { name: reader.required::<TextParam>("topic_name")? })
     }
 }
 
 /// Deletes all messages of a topic that the administrator may read, some hundreds in a transaction.
-pub(crate) async fn delete_topic(call: ApiCall<Caller>, params: DeleteTopicParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn delete_topic(
+    call: ApiCall<AuthenticatedCaller>,
+    params: DeleteTopicParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let channel_id = ChannelId(call.path_id("stream_id")?);
-    let account: AccountLookup<'_> = &|realm| call.caller.account_in(realm);
+    let account: AccountLookup<'_> = &|realm| call.caller.account_in_realm(realm);
     let topic = (channel_id, params.name.as_str());
     delete::delete_topic(&call.app.message_ports(), &call.caller.user, account, topic).await?;
-    ApiResponse::from_payload(&json!({"complete": true}))
+    ApiResponsePayload::from_payload(&json!({"complete": true}))
 }

@@ -6,7 +6,7 @@ mod matches;
 mod preview;
 pub(crate) mod send;
 
-use crate::call::endpoint;
+use crate::api_call::endpoint;
 use crate::routes::{Routes, get, post};
 
 pub(crate) fn routes() -> Routes {

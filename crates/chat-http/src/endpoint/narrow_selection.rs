@@ -8,32 +8,32 @@ use chat_core::model::user::User;
 use chat_core::permission::access;
 
 use crate::error::ApiError;
-use crate::params::{Json, Narrow, NonNegative, ParamError, ParamReader, Params, TextParam};
+use crate::params::{EndpointParams, JsonParam, NonNegativeInteger, ParamError, ParamReader, RawNarrow, TextParam};
 use crate::state::AppState;
 
 /// The parameters of a window of messages around an anchor.
 pub(crate) struct AnchorParams {
     anchor: Option<String>,
     include_anchor: bool,
-    before: NonNegative,
-    after: NonNegative,
+    before: NonNegativeInteger,
+    after: NonNegativeInteger,
 }
 
 /// The parameters that name messages around an anchor, for requests that may name them one by one instead.
 pub(crate) struct OptionalAnchorParams {
     anchor: Option<String>,
     include_anchor: bool,
-    before: Option<NonNegative>,
-    after: Option<NonNegative>,
+    before: Option<NonNegativeInteger>,
+    after: Option<NonNegativeInteger>,
 }
 
-impl Params for OptionalAnchorParams {
+impl EndpointParams for OptionalAnchorParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             anchor: reader.optional::<TextParam>("anchor")?,
-            include_anchor: reader.or::<Json<bool>>("include_anchor", true)?,
-            before: reader.optional::<Json<NonNegative>>("num_before")?,
-            after: reader.optional::<Json<NonNegative>>("num_after")?,
+            include_anchor: reader.optional_or::<JsonParam<bool>>("include_anchor", true)?,
+            before: reader.optional::<JsonParam<NonNegativeInteger>>("num_before")?,
+            after: reader.optional::<JsonParam<NonNegativeInteger>>("num_after")?,
         })
     }
 }
@@ -41,7 +41,7 @@ impl Params for OptionalAnchorParams {
 impl OptionalAnchorParams {
     /// Returns whether the parameters ask for no message.
     pub(super) fn are_absent(&self) -> bool {
-        let is_none = |count: &Option<NonNegative>| count.as_ref().is_none_or(|count| count.get() == 0);
+        let is_none = |count: &Option<NonNegativeInteger>| count.as_ref().is_none_or(|count| count.get() == 0);
         self.anchor.is_none() && is_none(&self.before) && is_none(&self.after)
     }
 
@@ -56,13 +56,13 @@ impl OptionalAnchorParams {
     }
 }
 
-impl Params for AnchorParams {
+impl EndpointParams for AnchorParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             anchor: reader.optional::<TextParam>("anchor")?,
-            include_anchor: reader.or::<Json<bool>>("include_anchor", true)?,
-            before: reader.required::<Json<NonNegative>>("num_before")?,
-            after: reader.required::<Json<NonNegative>>("num_after")?,
+            include_anchor: reader.optional_or::<JsonParam<bool>>("include_anchor", true)?,
+            before: reader.required::<JsonParam<NonNegativeInteger>>("num_before")?,
+            after: reader.required::<JsonParam<NonNegativeInteger>>("num_after")?,
         })
     }
 }
@@ -85,7 +85,7 @@ pub(crate) async fn select(
     app: &AppState,
     realm: &Arc<RealmSnapshot>,
     reader: &User,
-    narrow: Option<&Narrow>,
+    narrow: Option<&RawNarrow>,
 ) -> Result<MessageSelection, ApiError> {
     let mut terms = Vec::new();
     for term in narrow.map(|narrow| narrow.0.as_slice()).unwrap_or_default() {

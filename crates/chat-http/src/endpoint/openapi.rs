@@ -11,14 +11,14 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, StatusCode};
 use sha2::{Digest as _, Sha256};
 
-use crate::call::Anonymous;
+use crate::api_call::Anonymous;
+use crate::api_response::JSON;
 use crate::error::ApiError;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
 use crate::openapi::document;
 use crate::raw_endpoint::{RawCall, raw_endpoint};
-use crate::response::JSON;
 use crate::router::api;
 use crate::routes::{Routes, get as on_get};
-use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
     let document =
@@ -27,15 +27,15 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// Returns the members of the response.
-fn response_schema() -> Vec<Member> {
+fn response_schema() -> Vec<SchemaMember> {
     vec![
-        has("openapi", Schema::string()),
-        has("info", Schema::any()),
-        has("servers", Schema::any()),
-        has("security", Schema::any()),
-        has("tags", Schema::any()),
-        has("paths", Schema::any()),
-        has("components", Schema::any()),
+        required_schema_member("openapi", JsonSchema::string()),
+        required_schema_member("info", JsonSchema::any()),
+        required_schema_member("servers", JsonSchema::any()),
+        required_schema_member("security", JsonSchema::any()),
+        required_schema_member("tags", JsonSchema::any()),
+        required_schema_member("paths", JsonSchema::any()),
+        required_schema_member("components", JsonSchema::any()),
     ]
 }
 

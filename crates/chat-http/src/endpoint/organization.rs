@@ -6,13 +6,13 @@ use chat_core::organization::settings::{self, FOR_EVER, RealmSettingChange, Real
 use chat_core::permission::access;
 use serde_json::Value;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{FromJson, Json, JsonPath, ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
+use crate::params::{EndpointParams, FromJson, JsonParam, ParamError, ParamReader, ParamValuePath, TextParam};
 use crate::routes::{Routes, patch};
-use crate::schema::{Member, Schema, has, may};
 
 pub(crate) fn routes() -> Routes {
     let update = endpoint(update).documented("Change settings of the organization.", changed);
@@ -22,31 +22,33 @@ pub(crate) fn routes() -> Routes {
 /// The parameters of `PATCH /realm`: the settings to change.
 struct UpdateOrganizationParams(Vec<RealmSettingChange>);
 
-impl Params for UpdateOrganizationParams {
+impl EndpointParams for UpdateOrganizationParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         let mut changes = Vec::new();
         for setting in SETTINGS {
             let name = setting.name;
             let value = match setting.kind {
                 RealmSettingType::Text(..) => reader.optional::<TextParam>(name)?.map(Value::from),
-                RealmSettingType::Switch(_) => reader.optional::<Json<bool>>(name)?.map(Value::from),
+                RealmSettingType::Switch(_) => reader.optional::<JsonParam<bool>>(name)?.map(Value::from),
                 RealmSettingType::Days(_) | RealmSettingType::Policy(..) => {
-                    reader.optional::<Json<i64>>(name)?.map(Value::from)
+                    reader.optional::<JsonParam<i64>>(name)?.map(Value::from)
                 }
                 RealmSettingType::Limit(_) => {
-                    reader.optional::<Json<TimeLimitSetting>>(name)?.map(|TimeLimitSetting(value)| value)
+                    reader.optional::<JsonParam<TimeLimitSetting>>(name)?.map(|TimeLimitSetting(value)| value)
                 }
                 RealmSettingType::Keep(_) => {
-                    reader.optional::<Json<RetentionSetting>>(name)?.map(|RetentionSetting(value)| value)
+                    reader.optional::<JsonParam<RetentionSetting>>(name)?.map(|RetentionSetting(value)| value)
                 }
                 RealmSettingType::Group(..) => {
-                    reader.optional::<Json<GroupSettingId>>(name)?.map(|GroupSettingId(id)| id.into())
+                    reader.optional::<JsonParam<GroupSettingId>>(name)?.map(|GroupSettingId(id)| id.into())
                 }
             };
-            reader.more_precisely(|schema| match setting.kind {
-                RealmSettingType::Text(chars, _) => schema.at_most_chars(chars),
-                RealmSettingType::Days(_) => schema.at_least(0),
-                RealmSettingType::Policy(numbers, _) => Schema::numbers(numbers.iter().map(|(number, _)| *number)),
+            reader.refine_last_schema(|schema| match setting.kind {
+                RealmSettingType::Text(chars, _) => schema.with_max_length(chars),
+                RealmSettingType::Days(_) => schema.with_minimum(0),
+                RealmSettingType::Policy(numbers, _) => {
+                    JsonSchema::one_of_numbers(numbers.iter().map(|(number, _)| *number))
+                }
                 RealmSettingType::Switch(_)
                 | RealmSettingType::Limit(_)
                 | RealmSettingType::Keep(_)
@@ -62,7 +64,7 @@ impl Params for UpdateOrganizationParams {
 struct TimeLimitSetting(Value);
 
 impl FromJson for TimeLimitSetting {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         match &value {
             Value::String(word) if word == "unlimited" => Ok(Self(Value::Null)),
             Value::String(_) => Ok(Self(value)),
@@ -70,8 +72,11 @@ impl FromJson for TimeLimitSetting {
         }
     }
 
-    fn schema() -> Schema {
-        Schema::any_of([Schema::integer().meaning("Seconds."), Schema::words(["unlimited"])])
+    fn json_schema() -> JsonSchema {
+        JsonSchema::any_of([
+            JsonSchema::integer().with_description("Seconds."),
+            JsonSchema::one_of_words(["unlimited"]),
+        ])
     }
 }
 
@@ -80,7 +85,7 @@ impl FromJson for TimeLimitSetting {
 struct RetentionSetting(Value);
 
 impl FromJson for RetentionSetting {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         match &value {
             Value::String(word) if word == "unlimited" => Ok(Self(FOR_EVER.into())),
             Value::String(_) => Ok(Self(value)),
@@ -89,9 +94,9 @@ impl FromJson for RetentionSetting {
         }
     }
 
-    fn schema() -> Schema {
-        let days = Schema::integer().at_least(1).meaning("Days.");
-        Schema::any_of([days, Schema::words(["unlimited"])])
+    fn json_schema() -> JsonSchema {
+        let days = JsonSchema::integer().with_minimum(1).with_description("Days.");
+        JsonSchema::any_of([days, JsonSchema::one_of_words(["unlimited"])])
     }
 }
 
@@ -99,44 +104,47 @@ impl FromJson for RetentionSetting {
 struct GroupSettingId(i64);
 
 impl FromJson for GroupSettingId {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         match value {
             Value::Object(mut change) => {
                 let new = change.remove("new").unwrap_or_default();
-                i64::from_json(new, &path.key("new")).map(Self)
+                i64::from_json(new, &path.member("new")).map(Self)
             }
             value => i64::from_json(value, path).map(Self),
         }
     }
 
-    fn schema() -> Schema {
-        let change = Schema::object([has("new", Schema::integer()), may("old", Schema::any())]);
-        Schema::any_of([Schema::integer(), change])
+    fn json_schema() -> JsonSchema {
+        let change = JsonSchema::object([
+            required_schema_member("new", JsonSchema::integer()),
+            optional_schema_member("old", JsonSchema::any()),
+        ]);
+        JsonSchema::any_of([JsonSchema::integer(), change])
     }
 }
 
 /// Changes the organization. The answer repeats what is otherwise than before.
 async fn update(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     UpdateOrganizationParams(changes): UpdateOrganizationParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     access::require_administrator(&call.caller.user)?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(settings::change(realm, call.caller.account_in(realm)?, &changes, commit)?)
+        Ok(settings::change(realm, call.caller.account_in_realm(realm)?, &changes, commit)?)
     };
-    ApiResponse::from_payload(&call.app.commit(decide).await?)
+    ApiResponsePayload::from_payload(&call.app.commit(decide).await?)
 }
 
 /// Returns the members of the response.
-fn changed() -> Vec<Member> {
+fn changed() -> Vec<SchemaMember> {
     let value = |kind: &RealmSettingType| match kind {
-        RealmSettingType::Text(..) => Schema::string(),
-        RealmSettingType::Switch(_) => Schema::boolean(),
-        RealmSettingType::Limit(_) => Schema::integer().or_null(),
+        RealmSettingType::Text(..) => JsonSchema::string(),
+        RealmSettingType::Switch(_) => JsonSchema::boolean(),
+        RealmSettingType::Limit(_) => JsonSchema::integer().nullable(),
         RealmSettingType::Days(_)
         | RealmSettingType::Keep(_)
         | RealmSettingType::Policy(..)
-        | RealmSettingType::Group(..) => Schema::integer(),
+        | RealmSettingType::Group(..) => JsonSchema::integer(),
     };
-    SETTINGS.iter().map(|setting| may(setting.name, value(&setting.kind))).collect()
+    SETTINGS.iter().map(|setting| optional_schema_member(setting.name, value(&setting.kind))).collect()
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askama::Template;
-use attempt_limits::attempts::Outcome;
+use attempt_limits::password_attempt_limits::AttemptOutcome;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::Extensions;
@@ -105,7 +105,7 @@ async fn requested(app: &App, form: &SubmittedForm<PasswordResetForm>) -> Result
     form.check(app, &fields.csrfmiddlewaretoken)?;
     let account = fold(email(&fields.email)?);
     let claim = PasswordAttempt { account: &account, user_id: None, from: address(extensions) };
-    password::admitted(app, &app.password_resets, claim).await?.settle(Outcome::Wrong);
+    password::admitted(app, &app.password_resets, claim).await?.record_outcome(AttemptOutcome::Wrong);
     let secret = fresh_secret(app)?;
     app.commit(|realm, commit| {
         password_reset::request(realm, &account, (&secret, &app.settings.base_url), commit);

@@ -8,7 +8,7 @@ mod saved_snippets;
 mod status;
 mod topics;
 
-use crate::call::endpoint;
+use crate::api_call::endpoint;
 use crate::routes::{Routes, get, no_members, patch, post};
 
 pub(crate) fn routes() -> Routes {

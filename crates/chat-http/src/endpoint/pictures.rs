@@ -7,11 +7,11 @@ use bytes::Bytes;
 use chat_core::files::{FileKey, PublicImageName};
 use chat_core::organization::{custom_emoji, images};
 use chat_core::people::avatar;
-use chat_pictures::Encoded;
+use chat_pictures::EncodedPicture;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 
-use crate::call::Anonymous;
+use crate::api_call::Anonymous;
 use crate::error::{ApiError, InternalError, OrganizationItemError};
 use crate::file_body::streamed;
 use crate::params::UploadedFile;
@@ -63,12 +63,12 @@ pub(crate) fn only_file(files: Vec<UploadedFile>, otherwise: OrganizationItemErr
 pub(crate) async fn keep(
     app: &AppState,
     kind: ImageKind,
-    pictures: Vec<(&str, Encoded)>,
+    pictures: Vec<(&str, EncodedPicture)>,
 ) -> Result<Vec<StoredImage>, ApiError> {
     let random = app.fresh_name();
     let mut kept = Vec::with_capacity(pictures.len());
-    for (variant, Encoded { bytes, format }) in pictures {
-        let name = PublicImageName::new(&random, variant, format.extension());
+    for (variant, EncodedPicture { bytes, format }) in pictures {
+        let name = PublicImageName::new(&random, variant, format.file_extension());
         let name = name.ok_or_else(|| InternalError::without_cause("a picture got no name"))?;
         app.files.put(&FileKey::from(&name), bytes.into()).await?;
         let folder = match kind {

@@ -3,16 +3,17 @@
 use chat_core::organization::playgrounds::{self, PlaygroundRequest};
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{ParamError, ParamReader, Params, TrimmedText};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, required_schema_member};
+use crate::params::{EndpointParams, ParamError, ParamReader, TrimmedTextParam};
 use crate::routes::{Routes, delete, no_members, post};
-use crate::schema::{Schema, has};
 
 pub(crate) fn routes() -> Routes {
-    let add = endpoint(add).documented("Add a place to run code.", || vec![has("id", Schema::integer())]);
+    let add = endpoint(add)
+        .documented("Add a place to run code.", || vec![required_schema_member("id", JsonSchema::integer())]);
     let remove = endpoint(remove).documented("Remove a place to run code.", no_members);
     Routes::of("organization")
         .api("/realm/playgrounds", post(add))
@@ -26,30 +27,31 @@ struct PlaygroundParams {
     url_template: String,
 }
 
-impl Params for PlaygroundParams {
+impl EndpointParams for PlaygroundParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            name: reader.required::<TrimmedText>("name")?,
-            pygments_language: reader.required::<TrimmedText>("pygments_language")?,
-            url_template: reader.required::<TrimmedText>("url_template")?,
+            name: reader.required::<TrimmedTextParam>("name")?,
+            pygments_language: reader.required::<TrimmedTextParam>("pygments_language")?,
+            url_template: reader.required::<TrimmedTextParam>("url_template")?,
         })
     }
 }
 
 /// Adds a playground.
-async fn add(call: ApiCall<Caller>, request: PlaygroundParams) -> Result<ApiResponse, ApiError> {
+async fn add(call: ApiCall<AuthenticatedCaller>, request: PlaygroundParams) -> Result<ApiResponsePayload, ApiError> {
     let PlaygroundParams { name, pygments_language, url_template } = &request;
     let request = PlaygroundRequest { name, pygments_language, url_template };
-    let id =
-        call.app.commit(|realm, commit| Ok(playgrounds::add(realm, call.caller.account_in(realm)?, request, commit)?));
-    ApiResponse::from_payload(&json!({"id": id.await?}))
+    let id = call
+        .app
+        .commit(|realm, commit| Ok(playgrounds::add(realm, call.caller.account_in_realm(realm)?, request, commit)?));
+    ApiResponsePayload::from_payload(&json!({"id": id.await?}))
 }
 
 /// Removes a playground.
-async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = call.path_id("playground_id")?;
     call.app
-        .commit(|realm, commit| Ok(playgrounds::remove(realm, call.caller.account_in(realm)?, id, commit)?))
+        .commit(|realm, commit| Ok(playgrounds::remove(realm, call.caller.account_in_realm(realm)?, id, commit)?))
         .await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }

@@ -6,13 +6,13 @@ use chat_core::people::presence::report::PresenceFormat;
 use chat_core::people::presence::{self, PresenceQuery, PresenceStatus};
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{Json, ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader, TextParam};
 use crate::routes::{Routes, get, post};
-use crate::schema::{Member, Schema, has, may};
 
 pub(crate) fn routes() -> Routes {
     let one = endpoint(one).documented("Tell when a user was last there.", one_schema);
@@ -32,35 +32,35 @@ struct PresenceParams {
     question: PresenceQuery,
 }
 
-impl Params for PresenceParams {
+impl EndpointParams for PresenceParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let after = reader.optional::<Json<Option<i64>>>("last_update_id")?.flatten();
-        let slim = reader.or::<Json<bool>>("slim_presence", false)?;
+        let after = reader.optional::<JsonParam<Option<i64>>>("last_update_id")?.flatten();
+        let slim = reader.optional_or::<JsonParam<bool>>("slim_presence", false)?;
         // A client that asks for changes knows the short form.
         let form = if slim || after.is_some() { PresenceFormat::Slim } else { PresenceFormat::Legacy };
         // How long people use their clients is not counted here.
-        reader.or::<Json<bool>>("new_user_input", false)?;
+        reader.optional_or::<JsonParam<bool>>("new_user_input", false)?;
         Ok(Self {
             status: reader.required::<TextParam>("status")?,
-            ping_only: reader.or::<Json<bool>>("ping_only", false)?,
+            ping_only: reader.optional_or::<JsonParam<bool>>("ping_only", false)?,
             question: PresenceQuery {
                 form,
                 after,
-                history_limit_days: reader.optional::<Json<Option<i64>>>("history_limit_days")?.flatten(),
+                history_limit_days: reader.optional::<JsonParam<Option<i64>>>("history_limit_days")?.flatten(),
             },
         })
     }
 }
 
 /// Notes that the caller is there, and returns who else is. Costs no query.
-async fn update(call: ApiCall<Caller>, sign: PresenceParams) -> Result<ApiResponse, ApiError> {
-    let (app, Caller { user, realm, .. }) = (&call.app, &call.caller);
+async fn update(call: ApiCall<AuthenticatedCaller>, sign: PresenceParams) -> Result<ApiResponsePayload, ApiError> {
+    let (app, AuthenticatedCaller { user, realm, .. }) = (&call.app, &call.caller);
     let heard = (PresenceStatus::parse(&sign.status)?, app.now_s());
     presence::note(app.presences.as_ref(), realm, user, heard)?;
     if sign.ping_only {
-        return Ok(ApiResponse::empty());
+        return Ok(ApiResponsePayload::empty());
     }
-    ApiResponse::from_payload(&presence::report(
+    ApiResponsePayload::from_payload(&presence::report(
         app.presences.as_ref(),
         realm,
         sign.question,
@@ -69,45 +69,45 @@ async fn update(call: ApiCall<Caller>, sign: PresenceParams) -> Result<ApiRespon
 }
 
 /// Returns the members of the response.
-fn response_schema() -> Vec<Member> {
+fn response_schema() -> Vec<SchemaMember> {
     vec![
-        may("presences", Schema::map(Schema::named("Presence"))),
-        may("server_timestamp", Schema::any().with("type", "number")),
-        may("presence_last_update_id", Schema::integer()),
+        optional_schema_member("presences", JsonSchema::map(JsonSchema::reference_to("Presence"))),
+        optional_schema_member("server_timestamp", JsonSchema::any().with_keyword("type", "number")),
+        optional_schema_member("presence_last_update_id", JsonSchema::integer()),
     ]
 }
 
 /// When someone was last there, by their number or address.
-async fn one(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn one(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let (app, named) = (&call.app, call.path_text("user_id")?);
     let single = presence::of(app.presences.as_ref(), &call.caller.realm, (&call.caller.user, named), app.now_s())?;
-    ApiResponse::from_payload(&json!({"presence": single}))
+    ApiResponsePayload::from_payload(&json!({"presence": single}))
 }
 
 /// Returns the members of the response.
-fn one_schema() -> Vec<Member> {
-    let of_client = Schema::object([
-        has("status", Schema::words(["active", "idle", "offline"])),
-        has("timestamp", Schema::integer()),
+fn one_schema() -> Vec<SchemaMember> {
+    let of_client = JsonSchema::object([
+        required_schema_member("status", JsonSchema::one_of_words(["active", "idle", "offline"])),
+        required_schema_member("timestamp", JsonSchema::integer()),
     ]);
-    vec![has("presence", Schema::map(of_client))]
+    vec![required_schema_member("presence", JsonSchema::map(of_client))]
 }
 
 /// Returns who is there, in the older form; for bots too.
-async fn all(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn all(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let (app, question) =
         (&call.app, PresenceQuery { form: PresenceFormat::Legacy, after: None, history_limit_days: None });
     let mut report =
         presence::report(app.presences.as_ref(), &call.caller.realm, question, app.server.runtime.now_us());
     // No answer to this question is about changes.
     report.presence_last_update_id = None;
-    ApiResponse::from_payload(&report)
+    ApiResponsePayload::from_payload(&report)
 }
 
 /// Returns the members of the response.
-fn all_schema() -> Vec<Member> {
+fn all_schema() -> Vec<SchemaMember> {
     vec![
-        has("presences", Schema::map(Schema::named("Presence"))),
-        has("server_timestamp", Schema::any().with("type", "number")),
+        required_schema_member("presences", JsonSchema::map(JsonSchema::reference_to("Presence"))),
+        required_schema_member("server_timestamp", JsonSchema::any().with_keyword("type", "number")),
     ]
 }

@@ -10,13 +10,13 @@ use chat_core::people::profile::{self, NewProfileField, ProfileError, ProfileFie
 use chat_core::permission::access;
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{Json, ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader, TextParam};
 use crate::routes::{Routes, get, no_members, patch};
-use crate::schema::{Member, Schema, has};
 use crate::state::AppState;
 
 use form::FieldDataParam;
@@ -25,7 +25,10 @@ pub(crate) use form::ProfileAnswersParam;
 
 pub(crate) fn routes() -> Routes {
     let all = get(endpoint(list).documented("List the profile fields, in their order.", listed))
-        .post(endpoint(create).documented("Make a profile field.", || vec![has("id", Schema::integer())]))
+        .post(
+            endpoint(create)
+                .documented("Make a profile field.", || vec![required_schema_member("id", JsonSchema::integer())]),
+        )
         .patch(endpoint(reorder).documented("Put the profile fields into another order.", no_members));
     let one = patch(endpoint(update).documented("Change a profile field.", no_members))
         .delete(endpoint(remove).documented("Remove a profile field.", no_members));
@@ -38,126 +41,138 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// All fields, in their order.
-async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    ApiResponse::from_payload(&json!({"custom_fields": profile::listed(&call.caller.realm)}))
+async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    ApiResponsePayload::from_payload(&json!({"custom_fields": profile::listed(&call.caller.realm)}))
 }
 
 /// Returns the members of the response.
-fn listed() -> Vec<Member> {
-    vec![has("custom_fields", Schema::list(Schema::named("ProfileField")))]
+fn listed() -> Vec<SchemaMember> {
+    vec![required_schema_member("custom_fields", JsonSchema::list(JsonSchema::reference_to("ProfileField")))]
 }
 
-impl Params for NewProfileField {
+impl EndpointParams for NewProfileField {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            name: reader.or::<TextParam>("name", String::new())?,
-            hint: reader.or::<TextParam>("hint", String::new())?,
-            kind: reader.required::<Json<i64>>("field_type")?,
-            data: reader.or::<FieldDataParam>("field_data", profile::FieldData::new())?,
-            in_summary: reader.or::<Json<bool>>("display_in_profile_summary", false)?,
-            required: reader.or::<Json<bool>>("required", false)?,
-            only_administrators_answer: !reader.or::<Json<bool>>("editable_by_user", true)?,
+            name: reader.optional_or::<TextParam>("name", String::new())?,
+            hint: reader.optional_or::<TextParam>("hint", String::new())?,
+            kind: reader.required::<JsonParam<i64>>("field_type")?,
+            data: reader.optional_or::<FieldDataParam>("field_data", profile::FieldData::new())?,
+            in_summary: reader.optional_or::<JsonParam<bool>>("display_in_profile_summary", false)?,
+            required: reader.optional_or::<JsonParam<bool>>("required", false)?,
+            only_administrators_answer: !reader.optional_or::<JsonParam<bool>>("editable_by_user", true)?,
         })
     }
 }
 
 /// Makes a field.
-async fn create(call: ApiCall<Caller>, new: NewProfileField) -> Result<ApiResponse, ApiError> {
+async fn create(call: ApiCall<AuthenticatedCaller>, new: NewProfileField) -> Result<ApiResponsePayload, ApiError> {
     let id = decide(&call, |realm, caller, commit| profile::create(realm, caller, &new, commit)).await?;
-    ApiResponse::from_payload(&json!({"id": id}))
+    ApiResponsePayload::from_payload(&json!({"id": id}))
 }
 
-impl Params for ProfileFieldUpdate {
+impl EndpointParams for ProfileFieldUpdate {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             name: reader.optional::<TextParam>("name")?,
             hint: reader.optional::<TextParam>("hint")?,
             data: reader.optional::<FieldDataParam>("field_data")?,
-            in_summary: reader.optional::<Json<bool>>("display_in_profile_summary")?,
-            required: reader.optional::<Json<bool>>("required")?,
-            editable_by_user: reader.optional::<Json<bool>>("editable_by_user")?,
+            in_summary: reader.optional::<JsonParam<bool>>("display_in_profile_summary")?,
+            required: reader.optional::<JsonParam<bool>>("required")?,
+            editable_by_user: reader.optional::<JsonParam<bool>>("editable_by_user")?,
         })
     }
 }
 
 /// Changes a field.
-async fn update(call: ApiCall<Caller>, params: ProfileFieldUpdate) -> Result<ApiResponse, ApiError> {
+async fn update(
+    call: ApiCall<AuthenticatedCaller>,
+    params: ProfileFieldUpdate,
+) -> Result<ApiResponsePayload, ApiError> {
     let id = call.path_id("field_id")?;
     decide(&call, |realm, caller, commit| profile::update(realm, caller, (id, &params), commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// The parameters of `PATCH /realm/profile_fields`: the fields by their numbers, in their new order.
 struct FieldOrderParams(Vec<i64>);
 
-impl Params for FieldOrderParams {
+impl EndpointParams for FieldOrderParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        reader.required::<Json<Vec<i64>>>("order").map(Self)
+        reader.required::<JsonParam<Vec<i64>>>("order").map(Self)
     }
 }
 
 /// Puts the fields into another order.
-async fn reorder(call: ApiCall<Caller>, FieldOrderParams(order): FieldOrderParams) -> Result<ApiResponse, ApiError> {
+async fn reorder(
+    call: ApiCall<AuthenticatedCaller>,
+    FieldOrderParams(order): FieldOrderParams,
+) -> Result<ApiResponsePayload, ApiError> {
     decide(&call, |realm, caller, commit| profile::reorder(realm, caller, &order, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Removes a field.
-async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = call.path_id("field_id")?;
     decide(&call, |realm, caller, commit| profile::remove(realm, caller, id, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Takes a decision about fields as the caller.
 async fn decide<T>(
-    call: &ApiCall<Caller>,
+    call: &ApiCall<AuthenticatedCaller>,
     decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, ProfileError> + Send + Sync,
 ) -> Result<T, ApiError> {
-    call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in(realm)?, commit)?)).await
+    call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in_realm(realm)?, commit)?)).await
 }
 
 /// The parameters of `PATCH /users/me/profile_data`.
 struct ProfileDataParams(Vec<(i64, Option<Reply>)>);
 
-impl Params for ProfileDataParams {
+impl EndpointParams for ProfileDataParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         reader.required::<ProfileAnswersParam>("data").map(Self)
     }
 }
 
 /// Keeps what the caller answers.
-async fn answer(call: ApiCall<Caller>, ProfileDataParams(answers): ProfileDataParams) -> Result<ApiResponse, ApiError> {
+async fn answer(
+    call: ApiCall<AuthenticatedCaller>,
+    ProfileDataParams(answers): ProfileDataParams,
+) -> Result<ApiResponsePayload, ApiError> {
     keep(&call, &answers).await
 }
 
 /// The parameters of `DELETE /users/me/profile_data`: the fields whose values are removed.
 struct ClearedFieldsParams(Vec<i64>);
 
-impl Params for ClearedFieldsParams {
+impl EndpointParams for ClearedFieldsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        reader.required::<Json<Vec<i64>>>("data").map(Self)
+        reader.required::<JsonParam<Vec<i64>>>("data").map(Self)
     }
 }
 
 /// Takes the caller's answers back. One that was never given is none.
 async fn take_back(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     ClearedFieldsParams(ids): ClearedFieldsParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     let answers: Vec<_> = ids.into_iter().map(|id| (id, None)).collect();
     keep(&call, &answers).await
 }
 
-async fn keep(call: &ApiCall<Caller>, answers: &[(i64, Option<Reply>)]) -> Result<ApiResponse, ApiError> {
+async fn keep(
+    call: &ApiCall<AuthenticatedCaller>,
+    answers: &[(i64, Option<Reply>)],
+) -> Result<ApiResponsePayload, ApiError> {
     access::require_human(&call.caller.user)?;
     let keep = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        let user = call.caller.account_in(realm)?;
+        let user = call.caller.account_in_realm(realm)?;
         profile::check_editable(realm, user, answers.iter().map(|(id, _)| *id))?;
         answered(&call.app, realm, (user, answers), commit)
     };
     call.app.commit(keep).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Decides about the answers of a user.

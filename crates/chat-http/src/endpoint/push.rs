@@ -3,11 +3,11 @@
 use chat_core::permission::access;
 use chat_core::push::{self, NotificationOrigin, PushDevice, PushDeviceKind, PushError};
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::params::{EndpointParams, ParamError, ParamReader, TextParam};
 use crate::routes::{Routes, no_members, post};
 
 pub(crate) fn routes() -> Routes {
@@ -33,7 +33,7 @@ pub(crate) fn routes() -> Routes {
 /// # Source
 /// Not specified; the refusal is that of existing servers without a push service. No released client registers a device
 /// of this form.
-async fn refuse_encrypted(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn refuse_encrypted(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     access::require_human(&call.caller.user)?;
     Err(PushError::NotConfigured.into())
 }
@@ -44,7 +44,7 @@ struct AddDeviceParams {
     app_id: Option<String>,
 }
 
-impl Params for AddDeviceParams {
+impl EndpointParams for AddDeviceParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self { token: reader.required::<TextParam>("token")?, app_id: reader.optional::<TextParam>("appid")? })
     }
@@ -55,52 +55,72 @@ struct RemoveDeviceParams {
     token: String,
 }
 
-impl Params for RemoveDeviceParams {
+impl EndpointParams for RemoveDeviceParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self { token: reader.required::<TextParam>("token")? })
     }
 }
 
-async fn add_apple(call: ApiCall<Caller>, params: AddDeviceParams) -> Result<ApiResponse, ApiError> {
+async fn add_apple(
+    call: ApiCall<AuthenticatedCaller>,
+    params: AddDeviceParams,
+) -> Result<ApiResponsePayload, ApiError> {
     add(&call, PushDeviceKind::Apple, params).await
 }
 
-async fn add_google(call: ApiCall<Caller>, params: AddDeviceParams) -> Result<ApiResponse, ApiError> {
+async fn add_google(
+    call: ApiCall<AuthenticatedCaller>,
+    params: AddDeviceParams,
+) -> Result<ApiResponsePayload, ApiError> {
     add(&call, PushDeviceKind::Google, params).await
 }
 
-async fn remove_apple(call: ApiCall<Caller>, params: RemoveDeviceParams) -> Result<ApiResponse, ApiError> {
+async fn remove_apple(
+    call: ApiCall<AuthenticatedCaller>,
+    params: RemoveDeviceParams,
+) -> Result<ApiResponsePayload, ApiError> {
     remove(&call, PushDeviceKind::Apple, &params.token).await
 }
 
-async fn remove_google(call: ApiCall<Caller>, params: RemoveDeviceParams) -> Result<ApiResponse, ApiError> {
+async fn remove_google(
+    call: ApiCall<AuthenticatedCaller>,
+    params: RemoveDeviceParams,
+) -> Result<ApiResponsePayload, ApiError> {
     remove(&call, PushDeviceKind::Google, &params.token).await
 }
 
 /// Keeps a device, once the bouncer knows it too.
-async fn add(call: &ApiCall<Caller>, kind: PushDeviceKind, params: AddDeviceParams) -> Result<ApiResponse, ApiError> {
+async fn add(
+    call: &ApiCall<AuthenticatedCaller>,
+    kind: PushDeviceKind,
+    params: AddDeviceParams,
+) -> Result<ApiResponsePayload, ApiError> {
     access::require_human(&call.caller.user)?;
-    let device = PushDevice { user_id: call.caller.id(), kind, token: params.token, app_id: params.app_id };
+    let device = PushDevice { user_id: call.caller.user_id(), kind, token: params.token, app_id: params.app_id };
     push::check(&device)?;
     if let Some(bouncer) = &call.app.push.bouncer {
         bouncer.register(&device).await?;
     }
     call.app.push.devices.register_device(&device, call.app.now_s()).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Forgets a device. That the bouncer does not answer keeps nobody from logging out.
-async fn remove(call: &ApiCall<Caller>, kind: PushDeviceKind, token: &str) -> Result<ApiResponse, ApiError> {
+async fn remove(
+    call: &ApiCall<AuthenticatedCaller>,
+    kind: PushDeviceKind,
+    token: &str,
+) -> Result<ApiResponsePayload, ApiError> {
     access::require_human(&call.caller.user)?;
-    if !call.app.push.devices.forget_device(call.caller.id(), kind, token).await? {
+    if !call.app.push.devices.forget_device(call.caller.user_id(), kind, token).await? {
         return Err(PushError::NoSuchToken.into());
     }
     if let Some(bouncer) = &call.app.push.bouncer
-        && let Err(error) = bouncer.forget(call.caller.id(), kind, token).await
+        && let Err(error) = bouncer.forget(call.caller.user_id(), kind, token).await
     {
         tracing::warn!(%error, "the push bouncer was not told that a device is gone");
     }
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// The parameters of `POST /mobile_push/test_notification`: one device, or all of the caller's when none is named.
@@ -108,7 +128,7 @@ struct TestNotificationParams {
     token: Option<String>,
 }
 
-impl Params for TestNotificationParams {
+impl EndpointParams for TestNotificationParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self { token: reader.optional::<TextParam>("token")? })
     }
@@ -120,19 +140,22 @@ impl Params for TestNotificationParams {
 /// Specification, `POST /mobile_push/test_notification`. Not specified: without a bouncer nothing is sent and the
 /// answer is a success, as existing servers have it; a device that the bouncer does not know keeps no other from its
 /// test, and is notified of afterwards.
-async fn test(call: ApiCall<Caller>, params: TestNotificationParams) -> Result<ApiResponse, ApiError> {
+async fn test(
+    call: ApiCall<AuthenticatedCaller>,
+    params: TestNotificationParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let (app, caller) = (&call.app, &call.caller);
     access::require_human(&caller.user)?;
-    let mut devices = app.push.devices.devices(&[caller.id()]).await?;
+    let mut devices = app.push.devices.devices(&[caller.user_id()]).await?;
     if let Some(token) = &params.token {
         devices.retain(|device| device.token == *token);
         if devices.is_empty() {
             return Err(PushError::NotRecognized.into());
         }
     }
-    let Some(bouncer) = &app.push.bouncer else { return Ok(ApiResponse::empty()) };
+    let Some(bouncer) = &app.push.bouncer else { return Ok(ApiResponsePayload::empty()) };
     let origin = NotificationOrigin { base_url: &app.settings.base_url, brand: &app.settings.brand };
-    let payload = push::test(&caller.realm, &origin, caller.id(), app.now_s());
+    let payload = push::test(&caller.realm, &origin, caller.user_id(), app.now_s());
     let mut are_known = true;
     for device in &devices {
         match bouncer.test(device, &payload).await {
@@ -140,5 +163,5 @@ async fn test(call: ApiCall<Caller>, params: TestNotificationParams) -> Result<A
             tested => tested?,
         }
     }
-    if are_known { Ok(ApiResponse::empty()) } else { Err(PushError::NotRecognizedThere.into()) }
+    if are_known { Ok(ApiResponsePayload::empty()) } else { Err(PushError::NotRecognizedThere.into()) }
 }

@@ -4,11 +4,11 @@ use chat_core::id::MessageId;
 use chat_core::messages::reaction::{self, RequestedEmoji};
 use chat_core::model::flag_change::FlagOp;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::params::{EndpointParams, ParamError, ParamReader, TextParam};
 use crate::routes::{Routes, no_members, post};
 
 pub(crate) fn routes() -> Routes {
@@ -24,7 +24,7 @@ pub(crate) struct AddReactionParams {
     kind: Option<String>,
 }
 
-impl Params for AddReactionParams {
+impl EndpointParams for AddReactionParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             name: reader.required::<TextParam>("emoji_name")?,
@@ -41,7 +41,7 @@ pub(crate) struct RemoveReactionParams {
     kind: Option<String>,
 }
 
-impl Params for RemoveReactionParams {
+impl EndpointParams for RemoveReactionParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             name: reader.optional::<TextParam>("emoji_name")?,
@@ -52,22 +52,28 @@ impl Params for RemoveReactionParams {
 }
 
 /// Puts the caller's emoji on a message.
-pub(crate) async fn add(call: ApiCall<Caller>, params: AddReactionParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn add(
+    call: ApiCall<AuthenticatedCaller>,
+    params: AddReactionParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let requested =
         RequestedEmoji { name: Some(&params.name), code: params.code.as_deref(), kind: params.kind.as_deref() };
     let id = MessageId(call.path_id("message_id")?);
     reaction::update(&call.app.message_ports(), &call.caller.user, id, (FlagOp::Add, requested)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Takes the caller's emoji off a message.
 ///
 /// # Source
 /// Specification, `DELETE /messages/{message_id}/reactions`.
-pub(crate) async fn remove(call: ApiCall<Caller>, params: RemoveReactionParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn remove(
+    call: ApiCall<AuthenticatedCaller>,
+    params: RemoveReactionParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let requested =
         RequestedEmoji { name: params.name.as_deref(), code: params.code.as_deref(), kind: params.kind.as_deref() };
     let id = MessageId(call.path_id("message_id")?);
     reaction::update(&call.app.message_ports(), &call.caller.user, id, (FlagOp::Remove, requested)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }

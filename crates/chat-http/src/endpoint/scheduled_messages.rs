@@ -10,16 +10,16 @@ use chat_core::messages::send::shows_what_it_sends;
 use chat_core::permission::send::SendError;
 use serde_json::{Value, json};
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
 use crate::params::{
-    Json, ParamError, ParamReader, Params, RawRecipients, RecipientsParam, TextParamWithNul, TrimmedText, WordEnum,
-    WordParam,
+    EndpointParams, EnumWordParam, JsonParam, ParamError, ParamReader, RawRecipients, RawTextParamAllowingNul,
+    RecipientsParam, TrimmedTextParam, WordEnum,
 };
-use crate::response::ApiResponse;
 use crate::routes::{Routes, get, no_members, patch};
-use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
     let all = get(endpoint(list).documented("List the caller's scheduled messages.", listed))
@@ -37,16 +37,16 @@ impl WordEnum for ScheduledType {
 }
 
 /// Returns the caller's messages that wait, and those that failed.
-async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    let scheduled = call.app.scheduled.scheduled_of(call.caller.id()).await?;
-    ApiResponse::from_payload(
+async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    let scheduled = call.app.scheduled.scheduled_of(call.caller.user_id()).await?;
+    ApiResponsePayload::from_payload(
         &json!({"scheduled_messages": scheduled.iter().map(ScheduledMessage::object).collect::<Value>()}),
     )
 }
 
 /// Returns the members of the response.
-fn listed() -> Vec<Member> {
-    vec![has("scheduled_messages", Schema::list(Schema::named("ScheduledMessage")))]
+fn listed() -> Vec<SchemaMember> {
+    vec![required_schema_member("scheduled_messages", JsonSchema::list(JsonSchema::reference_to("ScheduledMessage")))]
 }
 
 /// The parameters of `POST /scheduled_messages`.
@@ -59,15 +59,15 @@ struct ScheduleParams {
     read_by_sender: Option<bool>,
 }
 
-impl Params for ScheduleParams {
+impl EndpointParams for ScheduleParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            kind: reader.required::<WordParam<ScheduledType>>("type")?,
+            kind: reader.required::<EnumWordParam<ScheduledType>>("type")?,
             to: reader.required::<RecipientsParam>("to")?,
-            topic: reader.optional_either::<TrimmedText>(["topic", "subject"])?,
-            content: reader.required::<TextParamWithNul>("content")?,
-            due_s: reader.required::<Json<i64>>("scheduled_delivery_timestamp")?,
-            read_by_sender: reader.optional::<Json<bool>>("read_by_sender")?,
+            topic: reader.optional_with_alias::<TrimmedTextParam>(["topic", "subject"])?,
+            content: reader.required::<RawTextParamAllowingNul>("content")?,
+            due_s: reader.required::<JsonParam<i64>>("scheduled_delivery_timestamp")?,
+            read_by_sender: reader.optional::<JsonParam<bool>>("read_by_sender")?,
         })
     }
 }
@@ -76,16 +76,16 @@ impl Params for ScheduleParams {
 ///
 /// # Source
 /// The specification names scheduled messages and describes editing them alone; this is what existing clients know.
-async fn create(call: ApiCall<Caller>, later: ScheduleParams) -> Result<ApiResponse, ApiError> {
+async fn create(call: ApiCall<AuthenticatedCaller>, later: ScheduleParams) -> Result<ApiResponsePayload, ApiError> {
     let due_s = in_future(later.due_s, call.app.now_s())?;
-    let client = call.client();
+    let client = call.client_name();
     let to = match receiver(later.kind, &later.to)? {
         ScheduledRecipient::Channel(id) => ScheduledDestination::Channel(id, later.topic.ok_or(SendError::NoTopic)?),
         ScheduledRecipient::Direct(users) => ScheduledDestination::Direct(users),
     };
     let message = ScheduledMessage {
         id: ScheduledId(0),
-        user_id: call.caller.id(),
+        user_id: call.caller.user_id(),
         to,
         content: later.content,
         html: String::new(),
@@ -96,18 +96,18 @@ async fn create(call: ApiCall<Caller>, later: ScheduleParams) -> Result<ApiRespo
         revision: EventId::NONE,
     };
     let id = change::schedule(&call.app.message_ports(), call.app.scheduled.as_ref(), message).await?;
-    ApiResponse::from_payload(&json!({"scheduled_message_id": id}))
+    ApiResponsePayload::from_payload(&json!({"scheduled_message_id": id}))
 }
 
 /// Returns the members of the response.
-fn scheduled() -> Vec<Member> {
-    vec![has("scheduled_message_id", Schema::integer())]
+fn scheduled() -> Vec<SchemaMember> {
+    vec![required_schema_member("scheduled_message_id", JsonSchema::integer())]
 }
 
 fn receiver(kind: ScheduledType, to: &RawRecipients) -> Result<ScheduledRecipient, ApiError> {
     let read = match kind {
-        ScheduledType::Channel => to.channel_id().map(ScheduledRecipient::Channel),
-        ScheduledType::Direct => to.user_ids().map(ScheduledRecipient::Direct),
+        ScheduledType::Channel => to.parse_channel_id().map(ScheduledRecipient::Channel),
+        ScheduledType::Direct => to.parse_user_ids().map(ScheduledRecipient::Direct),
     };
     read.map_err(|error| ApiError::Parameter(ParamError::Recipients(error)))
 }
@@ -115,14 +115,14 @@ fn receiver(kind: ScheduledType, to: &RawRecipients) -> Result<ScheduledRecipien
 /// The parameters of `PATCH /scheduled_messages/{scheduled_message_id}`.
 struct UpdateScheduledParams(ScheduledMessageUpdate<RawRecipients>);
 
-impl Params for UpdateScheduledParams {
+impl EndpointParams for UpdateScheduledParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self(ScheduledMessageUpdate {
-            kind: reader.optional::<WordParam<ScheduledType>>("type")?,
+            kind: reader.optional::<EnumWordParam<ScheduledType>>("type")?,
             to: reader.optional::<RecipientsParam>("to")?,
-            content: reader.optional::<TextParamWithNul>("content")?,
-            topic: reader.optional_either::<TrimmedText>(["topic", "subject"])?,
-            due_s: reader.optional::<Json<i64>>("scheduled_delivery_timestamp")?,
+            content: reader.optional::<RawTextParamAllowingNul>("content")?,
+            topic: reader.optional_with_alias::<TrimmedTextParam>(["topic", "subject"])?,
+            due_s: reader.optional::<JsonParam<i64>>("scheduled_delivery_timestamp")?,
         }))
     }
 }
@@ -132,22 +132,22 @@ impl Params for UpdateScheduledParams {
 /// # Source
 /// Specification, `PATCH /scheduled_messages/{scheduled_message_id}`.
 async fn edit(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     UpdateScheduledParams(update): UpdateScheduledParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     let id = ScheduledId(call.path_id("scheduled_message_id")?);
-    let client = call.client();
-    let target = ScheduledTarget { user_id: call.caller.id(), id, client: &client };
+    let client = call.client_name();
+    let target = ScheduledTarget { user_id: call.caller.user_id(), id, client: &client };
     let (ports, scheduled) = (call.app.message_ports(), call.app.scheduled.as_ref());
     change::reschedule(&ports, scheduled, target, &update, receiver).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Gives a message up.
-async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = ScheduledId(call.path_id("scheduled_message_id")?);
-    if !call.app.scheduled.unschedule(call.caller.id(), id, call.app.now_s()).await? {
+    if !call.app.scheduled.unschedule(call.caller.user_id(), id, call.app.now_s()).await? {
         return Err(ScheduledError::NoneSuch.into());
     }
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }

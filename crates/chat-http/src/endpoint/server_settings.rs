@@ -6,12 +6,12 @@ use chat_core::model::organization_image::OrganizationImage;
 use chat_core::model::snapshot::RealmSnapshot;
 use serde_json::{Map, Value, json};
 
-use crate::call::{Anonymous, ApiCall, endpoint};
+use crate::api_call::{Anonymous, ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
 use crate::endpoint::{icon, organization_images};
 use crate::error::ApiError;
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
 use crate::routes::{self, Routes};
-use crate::schema::{Member, Schema, has};
 use crate::state::AppState;
 
 /// The level of the API whose behaviours the server keeps.
@@ -29,16 +29,16 @@ pub(crate) fn routes() -> Routes {
 ///
 /// # Source
 /// Specification, `GET /server_settings`.
-pub(crate) async fn get(call: ApiCall<Anonymous>, (): ()) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn get(call: ApiCall<Anonymous>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let mut fields = version(&call.app.server.version, &call.app.settings.brand);
     fields.extend(realm(&call.app));
-    fields.insert("is_incompatible".to_owned(), call.agent().is_incompatible().into());
-    ApiResponse::from_payload(&fields)
+    fields.insert("is_incompatible".to_owned(), call.user_agent().is_incompatible().into());
+    ApiResponsePayload::from_payload(&fields)
 }
 
 /// Returns the members of the response.
-fn response_schema() -> Vec<Member> {
-    let methods = Schema::map(Schema::boolean()).meaning("Whether each way to log in is open.");
+fn response_schema() -> Vec<SchemaMember> {
+    let methods = JsonSchema::map(JsonSchema::boolean()).with_description("Whether each way to log in is open.");
     let switches = [
         "push_notifications_enabled",
         "is_incompatible",
@@ -47,19 +47,21 @@ fn response_schema() -> Vec<Member> {
         "realm_web_public_access_enabled",
     ];
     let texts = ["realm_url", "realm_uri", "realm_name", "realm_icon", "realm_description"];
-    let more =
-        [has("authentication_methods", methods), has("external_authentication_methods", Schema::list(Schema::any()))];
-    let switches = switches.map(|key| has(key, Schema::boolean()));
-    let texts = texts.map(|key| has(key, Schema::string()));
+    let more = [
+        required_schema_member("authentication_methods", methods),
+        required_schema_member("external_authentication_methods", JsonSchema::list(JsonSchema::any())),
+    ];
+    let switches = switches.map(|key| required_schema_member(key, JsonSchema::boolean()));
+    let texts = texts.map(|key| required_schema_member(key, JsonSchema::string()));
     version_schema().into_iter().chain(more).chain(switches).chain(texts).collect()
 }
 
 /// Returns the members of [`version`], but for the brand.
-pub(crate) fn version_schema() -> Vec<Member> {
+pub(crate) fn version_schema() -> Vec<SchemaMember> {
     vec![
-        has("service_version", Schema::string()),
-        has("service_merge_base", Schema::string()),
-        has("service_feature_level", Schema::integer()),
+        required_schema_member("service_version", JsonSchema::string()),
+        required_schema_member("service_merge_base", JsonSchema::string()),
+        required_schema_member("service_feature_level", JsonSchema::integer()),
     ]
 }
 

@@ -13,11 +13,11 @@ use serde_json::json;
 
 use super::form_page::{FORM_MAX_BYTES, SubmittedForm, form_page, redirect};
 use super::join::{finish, name_of, rendered};
-use crate::auth::Caller;
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::browser;
-use crate::call::{ApiCall, endpoint};
-use crate::error::{ApiError, BrowserError};
-use crate::response::ApiResponse;
+use crate::error::{ApiError, BrowserRequestError};
 use crate::state::{App, AppState};
 
 pub(crate) fn routes() -> Router<App> {
@@ -28,13 +28,13 @@ pub(crate) fn routes() -> Router<App> {
         .layer(DefaultBodyLimit::max(FORM_MAX_BYTES))
 }
 
-fn listed(app: &AppState, caller: &Caller) -> Vec<ListedSession> {
-    session::list(&app.realm(), caller.id(), app.now_s(), app.browser.session_lifetime_s)
+fn listed(app: &AppState, caller: &AuthenticatedCaller) -> Vec<ListedSession> {
+    session::list(&app.realm(), caller.user_id(), app.now_s(), app.browser.session_lifetime_s)
 }
 
 /// Lists the sessions of the caller, the one used last first.
-async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    let current = call.caller.secret.session().map(session::id_of);
+async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    let current = call.caller.secret.session_hash().map(session::id_of);
     let sessions = listed(&call.app, &call.caller).into_iter().map(|ListedSession { id, session }| {
         json!({
             "created": session.created_s,
@@ -44,33 +44,33 @@ async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
             "id": id,
         })
     });
-    ApiResponse::from_payload(&json!({"sessions": sessions.collect::<Vec<_>>()}))
+    ApiResponsePayload::from_payload(&json!({"sessions": sessions.collect::<Vec<_>>()}))
 }
 
 /// Ends a session of the caller, also the one of the request.
-async fn end_one(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn end_one(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     end(&call.app, &call.caller, call.path_text("id")?).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Ends all sessions of the caller but the one of the request.
-async fn end_others(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn end_others(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     end_all_others(&call.app, &call.caller).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
-async fn end(app: &App, caller: &Caller, id: &str) -> Result<(), ApiError> {
+async fn end(app: &App, caller: &AuthenticatedCaller, id: &str) -> Result<(), ApiError> {
     let is_found = app.commit(|realm, commit| {
-        let user = caller.account_in(realm)?;
+        let user = caller.account_in_realm(realm)?;
         Ok(session::end_listed(realm, user.id, id, commit))
     });
-    if is_found.await? { Ok(()) } else { Err(BrowserError::NoSession.into()) }
+    if is_found.await? { Ok(()) } else { Err(BrowserRequestError::NoSession.into()) }
 }
 
-async fn end_all_others(app: &App, caller: &Caller) -> Result<(), ApiError> {
+async fn end_all_others(app: &App, caller: &AuthenticatedCaller) -> Result<(), ApiError> {
     app.commit(|realm, commit| {
-        let user = caller.account_in(realm)?;
-        session::end_all(realm, user.id, caller.secret.session(), commit);
+        let user = caller.account_in_realm(realm)?;
+        session::end_all(realm, user.id, caller.secret.session_hash(), commit);
         Ok(())
     })
     .await
@@ -110,8 +110,8 @@ async fn show(State(app): State<App>, headers: HeaderMap, extensions: Extensions
     }
 }
 
-fn page(app: &AppState, caller: &Caller, csrf_token: &str) -> Result<String, ApiError> {
-    let current = caller.secret.session().map(session::id_of);
+fn page(app: &AppState, caller: &AuthenticatedCaller, csrf_token: &str) -> Result<String, ApiError> {
+    let current = caller.secret.session_hash().map(session::id_of);
     let row = |ListedSession { id, session }: ListedSession| SessionRow {
         program: program(&session.user_agent),
         created: day(session.created_s),

@@ -10,14 +10,14 @@ use chat_core::people::personal::preference::{self, PreferenceChange, Preference
 use chat_core::permission::access;
 use chat_core::permission::administer::AccountError;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::endpoint::invites::fresh_secret;
 use crate::endpoint::user_settings_defaults::chosen;
 use crate::error::ApiError;
-use crate::params::{ParamError, ParamReader, Params, TextParam};
+use crate::params::{EndpointParams, ParamError, ParamReader, TextParam};
 use crate::password::{self, PasswordAttempt};
-use crate::response::ApiResponse;
 use crate::routes::{Routes, no_members, patch};
 
 pub(crate) fn routes() -> Routes {
@@ -41,7 +41,7 @@ struct UpdateSettingsParams {
     new_password: Option<String>,
 }
 
-impl Params for UpdateSettingsParams {
+impl EndpointParams for UpdateSettingsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         let filled = |text: &String| !text.is_empty();
         Ok(Self {
@@ -49,14 +49,17 @@ impl Params for UpdateSettingsParams {
             full_name: reader.optional::<TextParam>("full_name")?.filter(filled),
             timezone: reader.optional::<TextParam>("timezone")?.filter(filled),
             preferences: chosen(reader, PreferenceScope::Own)?,
-            old_password: reader.or::<TextParam>("old_password", String::new())?,
+            old_password: reader.optional_or::<TextParam>("old_password", String::new())?,
             new_password: reader.optional::<TextParam>("new_password")?.filter(filled),
         })
     }
 }
 
 /// Changes the caller's name, time zone, preferences and password, together or not at all.
-async fn update(call: ApiCall<Caller>, params: UpdateSettingsParams) -> Result<ApiResponse, ApiError> {
+async fn update(
+    call: ApiCall<AuthenticatedCaller>,
+    params: UpdateSettingsParams,
+) -> Result<ApiResponsePayload, ApiError> {
     access::require_human(&call.caller.user)?;
     let password_hash = match params.new_password {
         Some(password) => Some(new_hash(&call, params.old_password, password).await?),
@@ -65,7 +68,7 @@ async fn update(call: ApiCall<Caller>, params: UpdateSettingsParams) -> Result<A
     let secret = fresh_secret(&call.app)?;
     let base_url = &call.app.settings.base_url;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        let mut user = User::clone(call.caller.account_in(realm)?);
+        let mut user = User::clone(call.caller.account_in_realm(realm)?);
         preference::choose(realm, &user, &params.preferences, commit)?;
         if let Some(timezone) = &params.timezone {
             user = account::set_timezone(&user, timezone, commit)?;
@@ -78,20 +81,20 @@ async fn update(call: ApiCall<Caller>, params: UpdateSettingsParams) -> Result<A
         }
         if let Some(hash) = &password_hash {
             // The browser that changes it stays signed in.
-            let current = call.caller.secret.session();
+            let current = call.caller.secret.session_hash();
             password_reset::set_password(realm, user.id, Some(hash.clone()), current, commit);
         }
         Ok(())
     };
     call.app.commit(decide).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Returns the hash of the new password, for who knows the old one. A guess counts as one at the login does.
-async fn new_hash(call: &ApiCall<Caller>, old: String, new: String) -> Result<PasswordHash, ApiError> {
+async fn new_hash(call: &ApiCall<AuthenticatedCaller>, old: String, new: String) -> Result<PasswordHash, ApiError> {
     let (app, address) = (&call.app, call.caller.user.email_key());
     check_password(&new).map_err(AccountError::from)?;
-    let claim = PasswordAttempt { account: &address, user_id: Some(call.caller.id()), from: call.from };
+    let claim = PasswordAttempt { account: &address, user_id: Some(call.caller.user_id()), from: call.from };
     password::check(app, claim, old).await?.ok_or(AccountError::WrongPassword)?;
     Ok(app.passwords.hash(new).await?)
 }

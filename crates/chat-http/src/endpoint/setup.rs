@@ -15,9 +15,9 @@ use serde::Deserialize;
 use super::form_page::{PASSWORD_MAX_BYTES, SubmittedForm, form_page, redirect, refused};
 use super::join::rendered;
 use crate::browser;
-use crate::error::{ApiError, BrowserError, InternalError};
+use crate::error::{ApiError, BrowserRequestError, InternalError};
 use crate::params::ParamError;
-use crate::state::{App, SetupCode};
+use crate::state::{App, OrganizationSetupCode};
 
 /// What the organization is called before it has a name.
 const REALM: &str = "Chat";
@@ -44,7 +44,7 @@ pub(super) struct SetupForm {
 }
 
 /// Returns the code, when there is no organization yet.
-pub(super) fn code(app: &App) -> Option<&SetupCode> {
+pub(super) fn code(app: &App) -> Option<&OrganizationSetupCode> {
     app.browser.setup_code.as_ref().filter(|_| app.realm().realm().is_none())
 }
 
@@ -73,7 +73,7 @@ async fn founded(app: &App, form: &SubmittedForm<SetupForm>) -> Result<Option<He
     app.realm.refresh().await?;
     let Some(code) = code(app) else { return Ok(None) };
     if !code.matches(&fields.code) {
-        return Err(BrowserError::SetupCode.into());
+        return Err(BrowserRequestError::SetupCode.into());
     }
     let founding = checked(app, fields).await?;
     let owner = founding.email.clone();

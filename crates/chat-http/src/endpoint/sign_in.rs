@@ -17,7 +17,7 @@ use serde::Deserialize;
 use super::fetch_api_key::person;
 use super::form_page::{FORM_MAX_BYTES, PASSWORD_MAX_BYTES, SubmittedForm, form_page, redirect, refused};
 use super::join::{finish, name_of, rendered};
-use crate::auth::LoginError;
+use crate::authentication::PasswordLoginError;
 use crate::browser::{self, Cookies, next_path};
 use crate::error::ApiError;
 use crate::password::{self, PasswordAttempt};
@@ -120,7 +120,7 @@ async fn signed_in(app: &App, form: &SubmittedForm<LoginForm>) -> Result<HeaderM
     let claim = PasswordAttempt { account: &account, user_id: user.map(|user| user.id), from: address(extensions) };
     let password = Some(&fields.password).filter(|password| password.len() <= PASSWORD_MAX_BYTES);
     let checked = password::check(app, claim, password.cloned().unwrap_or_default()).await?;
-    let (user, credentials) = user.zip(checked).ok_or(LoginError::WrongPassword)?;
+    let (user, credentials) = user.zip(checked).ok_or(PasswordLoginError::WrongPassword)?;
     let mut cookies = HeaderMap::new();
     let user_id = user.id;
     let begun = browser::sign_in(app, user_id, (headers, &mut cookies), |realm| may_sign_in(realm, user_id));
@@ -133,7 +133,7 @@ async fn signed_in(app: &App, form: &SubmittedForm<LoginForm>) -> Result<HeaderM
             Ok(())
         })
         .await?;
-        return Err(LoginError::WrongPassword.into());
+        return Err(PasswordLoginError::WrongPassword.into());
     }
     Ok(cookies)
 }
@@ -141,10 +141,10 @@ async fn signed_in(app: &App, form: &SubmittedForm<LoginForm>) -> Result<HeaderM
 /// Refuses an account that is closed, or whose organization is.
 pub(super) fn may_sign_in(realm: &RealmSnapshot, user_id: UserId) -> Result<(), ApiError> {
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
-        return Err(LoginError::RealmDeactivated.into());
+        return Err(PasswordLoginError::RealmDeactivated.into());
     }
     let is_open = realm.user(user_id).is_some_and(|user| user.is_active && user.bot.is_none());
-    if is_open { Ok(()) } else { Err(LoginError::AccountDeactivated.into()) }
+    if is_open { Ok(()) } else { Err(PasswordLoginError::AccountDeactivated.into()) }
 }
 
 /// Shows a button: opening an address signs no browser out.

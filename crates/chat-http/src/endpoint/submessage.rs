@@ -6,11 +6,11 @@ use chat_core::id::MessageId;
 use chat_core::messages::submessage;
 use chat_core::model::message::SUBMESSAGE_KIND;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{Json, ParamError, ParamReader, Params, TextParam, WordEnum, WordParam};
-use crate::response::ApiResponse;
+use crate::params::{EndpointParams, EnumWordParam, JsonParam, ParamError, ParamReader, TextParam, WordEnum};
 use crate::routes::{self, Routes, no_members};
 
 pub(crate) fn routes() -> Routes {
@@ -32,18 +32,18 @@ struct SubmessageParams {
     content: String,
 }
 
-impl Params for SubmessageParams {
+impl EndpointParams for SubmessageParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let message_id = reader.required::<Json<i64>>("message_id")?;
-        reader.required::<WordParam<SubmessageKind>>("msg_type")?;
+        let message_id = reader.required::<JsonParam<i64>>("message_id")?;
+        reader.required::<EnumWordParam<SubmessageKind>>("msg_type")?;
         Ok(Self { message_id, content: reader.required::<TextParam>("content")? })
     }
 }
 
 /// Adds to a poll or a list.
-async fn post(call: ApiCall<Caller>, addition: SubmessageParams) -> Result<ApiResponse, ApiError> {
+async fn post(call: ApiCall<AuthenticatedCaller>, addition: SubmessageParams) -> Result<ApiResponsePayload, ApiError> {
     let (ports, widgets) = (call.app.message_ports(), call.app.widgets.as_ref());
     let id = MessageId(addition.message_id);
     submessage::add(&ports, widgets, &call.caller.user, id, &addition.content).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }

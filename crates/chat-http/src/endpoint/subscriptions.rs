@@ -16,13 +16,13 @@ use chat_core::wire::subscription::{SubscriptionFields, full};
 use serde_json::{Map, Value, json};
 
 use super::channels::{decide, figures};
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{Json, JsonPath, ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader, ParamValuePath, TextParam};
 use crate::routes::{Routes, get, no_members, patch, post};
-use crate::schema::{Member, Schema, has, may};
 use form::{PrincipalsParam, PropertyChangesParam, SubscribeTargetsParam, new_channels};
 
 pub(crate) fn routes() -> Routes {
@@ -46,19 +46,19 @@ pub(crate) fn routes() -> Routes {
 /// The parameters of `GET /users/me/subscriptions`.
 struct ListSubscriptionsParams(SubscriptionFields);
 
-impl Params for ListSubscriptionsParams {
+impl EndpointParams for ListSubscriptionsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let subscribers = reader.or::<Json<bool>>("include_subscribers", false)?;
+        let subscribers = reader.optional_or::<JsonParam<bool>>("include_subscribers", false)?;
         Ok(Self(SubscriptionFields { null_notifications: true, subscribers }))
     }
 }
 
 /// Returns the caller's subscriptions, in the order of their channels' names.
 async fn list(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     ListSubscriptionsParams(fields): ListSubscriptionsParams,
-) -> Result<ApiResponse, ApiError> {
-    let Caller { user, realm, .. } = &call.caller;
+) -> Result<ApiResponsePayload, ApiError> {
+    let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let inside = realm.memberships(user.id).filter_map(|(id, membership)| {
         let channel: &Channel = realm.channel(id)?;
         Some((channel, membership.subscription.as_ref()?)).filter(|(channel, _)| !channel.is_archived)
@@ -68,35 +68,38 @@ async fn list(
     let figures = figures(&call.app, inside.iter().map(|(channel, _)| channel.id).collect::<Vec<_>>()).await?;
     let shown = |(channel, subscription)| full(realm, channel, subscription, &figures, fields);
     let subscriptions: Vec<Map<String, Value>> = inside.into_iter().map(shown).collect();
-    ApiResponse::from_payload(&json!({"subscriptions": subscriptions}))
+    ApiResponsePayload::from_payload(&json!({"subscriptions": subscriptions}))
 }
 
 /// Returns the members of the response.
-fn listed() -> Vec<Member> {
-    vec![has("subscriptions", Schema::list(Schema::named("Subscription")))]
+fn listed() -> Vec<SchemaMember> {
+    vec![required_schema_member("subscriptions", JsonSchema::list(JsonSchema::reference_to("Subscription")))]
 }
 
-impl Params for SubscribeRequest {
+impl EndpointParams for SubscribeRequest {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             channels: reader.required::<SubscribeTargetsParam>("subscriptions")?,
-            principals: reader.or::<PrincipalsParam>("principals", Principals::Caller)?,
+            principals: reader.optional_or::<PrincipalsParam>("principals", Principals::Caller)?,
             manner: new_channels(reader)?,
-            all_or_nothing: reader.or::<Json<bool>>("authorization_errors_fatal", true)?,
+            all_or_nothing: reader.optional_or::<JsonParam<bool>>("authorization_errors_fatal", true)?,
         })
     }
 }
 
 /// Returns the channels of these names, as far as they exist.
-fn existing(call: &ApiCall<Caller>, names: impl Iterator<Item = impl AsRef<str>>) -> Vec<ChannelId> {
+fn existing(call: &ApiCall<AuthenticatedCaller>, names: impl Iterator<Item = impl AsRef<str>>) -> Vec<ChannelId> {
     names.filter_map(|name| call.caller.realm.channel_by_name(name.as_ref())).map(|channel| channel.id).collect()
 }
 
 /// Puts the caller or others into channels; makes those that do not exist.
-async fn subscribe(call: ApiCall<Caller>, request: SubscribeRequest) -> Result<ApiResponse, ApiError> {
+async fn subscribe(
+    call: ApiCall<AuthenticatedCaller>,
+    request: SubscribeRequest,
+) -> Result<ApiResponsePayload, ApiError> {
     let about = existing(&call, request.channels.iter().map(|target| &target.name));
     let done = decide(&call, about, |env, commit| channels::subscribe(env, &request, commit)).await?;
-    ApiResponse::from_payload(&entered(&done, request.all_or_nothing))
+    ApiResponsePayload::from_payload(&entered(&done, request.all_or_nothing))
 }
 
 fn entered(done: &SubscribeOutcome, all_or_nothing: bool) -> Map<String, Value> {
@@ -110,12 +113,13 @@ fn entered(done: &SubscribeOutcome, all_or_nothing: bool) -> Map<String, Value> 
 }
 
 /// Returns the members of the response.
-fn entered_schema() -> Vec<Member> {
-    let by_user = || Schema::map(Schema::list(Schema::string())).meaning("Names of channels, by user.");
+fn entered_schema() -> Vec<SchemaMember> {
+    let by_user =
+        || JsonSchema::map(JsonSchema::list(JsonSchema::string())).with_description("Names of channels, by user.");
     vec![
-        has("subscribed", by_user()),
-        has("already_subscribed", by_user()),
-        may("unauthorized", Schema::list(Schema::string())),
+        required_schema_member("subscribed", by_user()),
+        required_schema_member("already_subscribed", by_user()),
+        optional_schema_member("unauthorized", JsonSchema::list(JsonSchema::string())),
     ]
 }
 
@@ -125,31 +129,31 @@ struct UnsubscribeParams {
     principals: Principals,
 }
 
-impl Params for UnsubscribeParams {
+impl EndpointParams for UnsubscribeParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            names: reader.required::<Json<Vec<String>>>("subscriptions")?,
-            principals: reader.or::<PrincipalsParam>("principals", Principals::Caller)?,
+            names: reader.required::<JsonParam<Vec<String>>>("subscriptions")?,
+            principals: reader.optional_or::<PrincipalsParam>("principals", Principals::Caller)?,
         })
     }
 }
 
 /// Takes the caller or others out of channels.
 async fn unsubscribe(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     UnsubscribeParams { names, principals }: UnsubscribeParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     let about = existing(&call, names.iter());
     let unread = unread_where_left(&call.app.message_ports(), &meant(&call, &principals), &about).await?;
     let done = decide(&call, about, |env, commit| channels::unsubscribe(env, &names, &principals, commit)).await?;
     mark_left(&call.app.message_ports(), unread).await;
-    ApiResponse::from_payload(&left(&done))
+    ApiResponsePayload::from_payload(&left(&done))
 }
 
 /// Those of the users who are meant that there are.
-fn meant(call: &ApiCall<Caller>, principals: &Principals) -> Vec<UserId> {
+fn meant(call: &ApiCall<AuthenticatedCaller>, principals: &Principals) -> Vec<UserId> {
     match principals {
-        Principals::Caller => vec![call.caller.id()],
+        Principals::Caller => vec![call.caller.user_id()],
         Principals::Ids(ids) => ids.clone(),
         Principals::Emails(emails) => {
             let found = |email: &String| {
@@ -168,8 +172,11 @@ fn left(done: &UnsubscribeOutcome) -> Map<String, Value> {
 }
 
 /// Returns the members of the response.
-fn left_schema() -> Vec<Member> {
-    vec![has("removed", Schema::list(Schema::string())), has("not_removed", Schema::list(Schema::string()))]
+fn left_schema() -> Vec<SchemaMember> {
+    vec![
+        required_schema_member("removed", JsonSchema::list(JsonSchema::string())),
+        required_schema_member("not_removed", JsonSchema::list(JsonSchema::string())),
+    ]
 }
 
 /// The parameters of `PATCH /users/me/subscriptions`: channels to leave and channels to enter.
@@ -178,20 +185,20 @@ struct UpdateSubscriptionsParams {
     delete: Vec<String>,
 }
 
-impl Params for UpdateSubscriptionsParams {
+impl EndpointParams for UpdateSubscriptionsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            delete: reader.or::<Json<Vec<String>>>("delete", Vec::new())?,
-            add: reader.or::<SubscribeTargetsParam>("add", Vec::new())?,
+            delete: reader.optional_or::<JsonParam<Vec<String>>>("delete", Vec::new())?,
+            add: reader.optional_or::<SubscribeTargetsParam>("add", Vec::new())?,
         })
     }
 }
 
 /// Takes the caller out of channels and puts them into others: all of it or nothing.
 async fn change(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     UpdateSubscriptionsParams { add, delete }: UpdateSubscriptionsParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     if add.is_empty() && delete.is_empty() {
         return Err(ParamError::NothingToDo.into());
     }
@@ -210,23 +217,23 @@ async fn change(
         Ok((come, gone))
     };
     let leaving = existing(&call, delete.iter());
-    let unread = unread_where_left(&call.app.message_ports(), &[call.caller.id()], &leaving).await?;
+    let unread = unread_where_left(&call.app.message_ports(), &[call.caller.user_id()], &leaving).await?;
     let (come, gone) = decide(&call, about, both).await?;
     mark_left(&call.app.message_ports(), unread).await;
     let mut response = entered(&come, true);
     response.extend(left(&gone));
-    ApiResponse::from_payload(&response)
+    ApiResponsePayload::from_payload(&response)
 }
 
 /// Returns the members of the response.
-fn changed_schema() -> Vec<Member> {
+fn changed_schema() -> Vec<SchemaMember> {
     entered_schema().into_iter().chain(left_schema()).collect()
 }
 
 /// The parameters of `POST /users/me/subscriptions/properties`.
 struct SubscriptionPropertiesParams(Vec<(ChannelId, SubscriptionPropertyChange)>);
 
-impl Params for SubscriptionPropertiesParams {
+impl EndpointParams for SubscriptionPropertiesParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         reader.required::<PropertyChangesParam>("subscription_data").map(Self)
     }
@@ -234,48 +241,48 @@ impl Params for SubscriptionPropertiesParams {
 
 /// Writes down what the caller chose for some of their channels.
 async fn choose(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     SubscriptionPropertiesParams(choices): SubscriptionPropertiesParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     decide(&call, [], |env, commit| channels::choose(env, &choices, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// The parameters of `PATCH /users/me/subscriptions/{stream_id}`.
 struct SubscriptionPropertyParams(SubscriptionPropertyChange);
 
-impl Params for SubscriptionPropertyParams {
+impl EndpointParams for SubscriptionPropertyParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         let property = reader.required::<TextParam>("property")?;
-        reader.more_precisely(|_| Schema::words(form::PROPERTIES));
-        let value = reader.required::<Json<Value>>("value")?;
-        form::choice(&property, value, &JsonPath::name("value")).map(Self)
+        reader.refine_last_schema(|_| JsonSchema::one_of_words(form::PROPERTIES));
+        let value = reader.required::<JsonParam<Value>>("value")?;
+        form::choice(&property, value, &ParamValuePath::root("value")).map(Self)
     }
 }
 
 /// Writes down what the caller chose for one of their channels.
 async fn choose_one(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     SubscriptionPropertyParams(choice): SubscriptionPropertyParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     let choices = [(ChannelId(call.path_id("stream_id")?), choice)];
     decide(&call, [], |env, commit| channels::choose(env, &choices, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Returns whether a user is in a channel.
-async fn is_subscribed(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    let Caller { user: caller, realm, .. } = &call.caller;
+async fn is_subscribed(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    let AuthenticatedCaller { user: caller, realm, .. } = &call.caller;
     let user_id = UserId(call.path_id("user_id")?);
     let user = realm.user(user_id).ok_or(ChannelError::NoSuchUser)?;
     let channel = access::channel(realm, caller, ChannelId(call.path_id("stream_id")?))?;
     if !access::sees_subscribers(realm, caller, channel) {
         return Err(access::ChannelNotFound::Id(channel.id).into());
     }
-    ApiResponse::from_payload(&json!({"is_subscribed": realm.subscription(channel.id, user.id).is_some()}))
+    ApiResponsePayload::from_payload(&json!({"is_subscribed": realm.subscription(channel.id, user.id).is_some()}))
 }
 
 /// Returns the members of the response.
-fn is_inside() -> Vec<Member> {
-    vec![has("is_subscribed", Schema::boolean())]
+fn is_inside() -> Vec<SchemaMember> {
+    vec![required_schema_member("is_subscribed", JsonSchema::boolean())]
 }

@@ -4,11 +4,11 @@ use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::messages::readable;
 use chat_core::people::typing::{self, TypingOp};
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{Json, ParamError, ParamReader, Params, TrimmedText, WordEnum, WordParam};
-use crate::response::ApiResponse;
+use crate::params::{EndpointParams, EnumWordParam, JsonParam, ParamError, ParamReader, TrimmedTextParam, WordEnum};
 use crate::routes::{self, Routes, no_members};
 
 pub(crate) fn routes() -> Routes {
@@ -46,19 +46,19 @@ pub(crate) struct TypingParams {
 }
 
 /// The parameters of the other kind are ignored, whatever is in them.
-impl Params for TypingParams {
+impl EndpointParams for TypingParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let kind = reader.or::<WordParam<TypingKind>>("type", TypingKind::Direct)?;
-        let op = reader.required::<WordParam<TypingOp>>("op")?;
+        let kind = reader.optional_or::<EnumWordParam<TypingKind>>("type", TypingKind::Direct)?;
+        let op = reader.required::<EnumWordParam<TypingOp>>("op")?;
         let to = match kind {
             TypingKind::Direct => {
-                reader.pass_over(&["stream_id", "topic", "subject"]);
-                TypingTarget::Users(reader.optional::<Json<Option<Vec<UserId>>>>("to")?.flatten())
+                reader.skip_params(&["stream_id", "topic", "subject"]);
+                TypingTarget::Users(reader.optional::<JsonParam<Option<Vec<UserId>>>>("to")?.flatten())
             }
             TypingKind::Channel => {
-                reader.pass_over(&["to"]);
-                let channel = reader.optional::<Json<Option<ChannelId>>>("stream_id")?.flatten();
-                TypingTarget::Channel(channel, reader.optional_either::<TrimmedText>(["topic", "subject"])?)
+                reader.skip_params(&["to"]);
+                let channel = reader.optional::<JsonParam<Option<ChannelId>>>("stream_id")?.flatten();
+                TypingTarget::Channel(channel, reader.optional_with_alias::<TrimmedTextParam>(["topic", "subject"])?)
             }
         };
         Ok(Self { op, to })
@@ -69,8 +69,11 @@ impl Params for TypingParams {
 ///
 /// # Source
 /// Specification, `POST /typing`.
-pub(crate) async fn post(call: ApiCall<Caller>, typed: TypingParams) -> Result<ApiResponse, ApiError> {
-    let Caller { realm, user, .. } = &call.caller;
+pub(crate) async fn post(
+    call: ApiCall<AuthenticatedCaller>,
+    typed: TypingParams,
+) -> Result<ApiResponsePayload, ApiError> {
+    let AuthenticatedCaller { realm, user, .. } = &call.caller;
     let now_s = call.app.now_s();
     let typing = match &typed.to {
         TypingTarget::Users(to) => typing::to_users(realm, user, (typed.op, to.as_deref()), now_s)?,
@@ -81,7 +84,7 @@ pub(crate) async fn post(call: ApiCall<Caller>, typed: TypingParams) -> Result<A
     if let Some(typing) = typing {
         call.app.typing.tell(typing);
     }
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// The parameters of `POST /messages/{message_id}/typing`.
@@ -89,17 +92,20 @@ pub(crate) struct TypingEditParams {
     op: TypingOp,
 }
 
-impl Params for TypingEditParams {
+impl EndpointParams for TypingEditParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        Ok(Self { op: reader.required::<WordParam<TypingOp>>("op")? })
+        Ok(Self { op: reader.required::<EnumWordParam<TypingOp>>("op")? })
     }
 }
 
 /// Notifies those who have the message that the caller changes it, or has stopped. Nothing is stored.
-pub(crate) async fn post_edit(call: ApiCall<Caller>, params: TypingEditParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn post_edit(
+    call: ApiCall<AuthenticatedCaller>,
+    params: TypingEditParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let id = MessageId(call.path_id("message_id")?);
     let found = readable::find(&call.app.message_ports(), &call.caller.user, id).await?;
     let edited = (params.op, &found.message);
     call.app.typing.tell(typing::of_edit(&found.realm, &found.user, edited, call.app.now_s())?);
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }

@@ -11,7 +11,7 @@ use chat_core::files::{Attachment, PathId};
 use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::User;
 
-use crate::call::endpoint;
+use crate::api_call::endpoint;
 use crate::error::{ApiError, OrganizationItemError};
 use crate::raw_endpoint::raw_endpoint;
 use crate::routes::{Routes, get, post};

@@ -12,17 +12,17 @@ use chat_core::permission::access;
 use chat_core::wire;
 use serde_json::{Value, json};
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{FromJson, Json, MaxChars, ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, FromJson, JsonParam, MaxCharsParam, ParamError, ParamReader, TextParam};
 use crate::routes::{Routes, get, no_members, patch, post};
-use crate::schema::{Member, Schema, has};
 
 use form::{GroupSettingChangeParam, GroupSettingParam};
 
-type GroupDescription = MaxChars<TextParam, MAX_GROUP_DESCRIPTION_CHARS>;
+type GroupDescription = MaxCharsParam<TextParam, MAX_GROUP_DESCRIPTION_CHARS>;
 
 pub(crate) fn routes() -> Routes {
     let one = patch(endpoint(update).documented("Change a user group.", no_members))
@@ -48,81 +48,81 @@ struct ListGroupsParams {
     with_deactivated: bool,
 }
 
-impl Params for ListGroupsParams {
+impl EndpointParams for ListGroupsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        Ok(Self { with_deactivated: reader.or::<Json<bool>>("include_deactivated_groups", false)? })
+        Ok(Self { with_deactivated: reader.optional_or::<JsonParam<bool>>("include_deactivated_groups", false)? })
     }
 }
 
 /// All groups, those of the system first, in the order of their numbers.
-async fn list(call: ApiCall<Caller>, listing: ListGroupsParams) -> Result<ApiResponse, ApiError> {
+async fn list(call: ApiCall<AuthenticatedCaller>, listing: ListGroupsParams) -> Result<ApiResponsePayload, ApiError> {
     access::require_human_member(&call.caller.user)?;
     let realm = &call.caller.realm;
     let mut groups: Vec<_> = realm.groups().filter(|group| listing.with_deactivated || !group.is_deactivated).collect();
     groups.sort_unstable_by_key(|group| group.id);
     let groups: Vec<Value> = groups.into_iter().map(|group| wire::group(realm, group, call.app.now_s())).collect();
-    ApiResponse::from_payload(&json!({"user_groups": groups}))
+    ApiResponsePayload::from_payload(&json!({"user_groups": groups}))
 }
 
 /// Returns the members of the response.
-fn listed() -> Vec<Member> {
-    vec![has("user_groups", Schema::list(Schema::named("UserGroup")))]
+fn listed() -> Vec<SchemaMember> {
+    vec![required_schema_member("user_groups", JsonSchema::list(JsonSchema::reference_to("UserGroup")))]
 }
 
-impl Params for NewGroup {
+impl EndpointParams for NewGroup {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             name: reader.required::<TextParam>("name")?,
             description: reader.required::<GroupDescription>("description")?,
-            members: reader.required::<Json<Vec<UserId>>>("members")?,
+            members: reader.required::<JsonParam<Vec<UserId>>>("members")?,
             can_mention: reader.optional::<GroupSettingParam>("can_mention_group")?,
-            subgroups: reader.or::<Json<Vec<UserGroupId>>>("subgroups", Vec::new())?,
+            subgroups: reader.optional_or::<JsonParam<Vec<UserGroupId>>>("subgroups", Vec::new())?,
         })
     }
 }
 
 /// Creates a group. The response has its number.
-async fn create(call: ApiCall<Caller>, new: NewGroup) -> Result<ApiResponse, ApiError> {
+async fn create(call: ApiCall<AuthenticatedCaller>, new: NewGroup) -> Result<ApiResponsePayload, ApiError> {
     let group_id = decide(&call, |realm, caller, commit| groups::create(realm, caller, &new, commit)).await?;
-    ApiResponse::from_payload(&json!({"group_id": group_id}))
+    ApiResponsePayload::from_payload(&json!({"group_id": group_id}))
 }
 
 /// Returns the members of the response.
-fn made() -> Vec<Member> {
-    vec![has("group_id", Schema::integer())]
+fn made() -> Vec<SchemaMember> {
+    vec![required_schema_member("group_id", JsonSchema::integer())]
 }
 
-impl Params for GroupUpdate {
+impl EndpointParams for GroupUpdate {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             name: reader.optional::<TextParam>("name")?,
             description: reader.optional::<GroupDescription>("description")?,
             can_mention: reader.optional::<GroupSettingChangeParam>("can_mention_group")?,
             // A group is put out of use by its own endpoint alone.
-            reactivates: reader.optional::<Json<bool>>("deactivated")? == Some(false),
+            reactivates: reader.optional::<JsonParam<bool>>("deactivated")? == Some(false),
         })
     }
 }
 
 /// Changes a group.
-async fn update(call: ApiCall<Caller>, params: GroupUpdate) -> Result<ApiResponse, ApiError> {
+async fn update(call: ApiCall<AuthenticatedCaller>, params: GroupUpdate) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
     decide(&call, |realm, caller, commit| groups::update(realm, caller, (id, &params), commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Removes a group for good.
-async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
     decide(&call, |realm, caller, commit| groups::remove(realm, caller, id, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Puts a group out of use.
-async fn deactivate(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn deactivate(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
     decide(&call, |realm, caller, commit| groups::deactivate(realm, caller, id, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// The depth of a membership query: `direct_member_only`, or `direct_subgroup_only` of subgroups.
@@ -130,37 +130,43 @@ struct MembersParams(MembershipDepth);
 struct SubgroupsParams(MembershipDepth);
 
 fn depth(reader: &mut ParamReader<'_>, name: &'static str) -> Result<MembershipDepth, ParamError> {
-    let is_direct = reader.or::<Json<bool>>(name, false)?;
+    let is_direct = reader.optional_or::<JsonParam<bool>>(name, false)?;
     Ok(if is_direct { MembershipDepth::Direct } else { MembershipDepth::All })
 }
 
-impl Params for MembersParams {
+impl EndpointParams for MembersParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         depth(reader, "direct_member_only").map(Self)
     }
 }
 
-impl Params for SubgroupsParams {
+impl EndpointParams for SubgroupsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         depth(reader, "direct_subgroup_only").map(Self)
     }
 }
 
 /// Returns who is in a group.
-async fn members(call: ApiCall<Caller>, MembersParams(depth): MembersParams) -> Result<ApiResponse, ApiError> {
+async fn members(
+    call: ApiCall<AuthenticatedCaller>,
+    MembersParams(depth): MembersParams,
+) -> Result<ApiResponsePayload, ApiError> {
     access::require_human_member(&call.caller.user)?;
     let realm = &call.caller.realm;
     let group = groups::known(realm, in_path(&call)?)?;
-    ApiResponse::from_payload(&json!({"members": groups::members_of(realm, group, depth, call.app.now_s())}))
+    ApiResponsePayload::from_payload(&json!({"members": groups::members_of(realm, group, depth, call.app.now_s())}))
 }
 
 /// Returns the members of the response.
-fn members_schema() -> Vec<Member> {
-    vec![has("members", Schema::list(Schema::integer()))]
+fn members_schema() -> Vec<SchemaMember> {
+    vec![required_schema_member("members", JsonSchema::list(JsonSchema::integer()))]
 }
 
 /// Returns whether a user is in a group.
-async fn is_member(call: ApiCall<Caller>, MembersParams(depth): MembersParams) -> Result<ApiResponse, ApiError> {
+async fn is_member(
+    call: ApiCall<AuthenticatedCaller>,
+    MembersParams(depth): MembersParams,
+) -> Result<ApiResponsePayload, ApiError> {
     access::require_human_member(&call.caller.user)?;
     let realm = &call.caller.realm;
     let group = groups::known(realm, in_path(&call)?)?;
@@ -171,25 +177,28 @@ async fn is_member(call: ApiCall<Caller>, MembersParams(depth): MembersParams) -
         }
         MembershipDepth::All => realm.is_in_group(user, group.id, call.app.now_s()),
     };
-    ApiResponse::from_payload(&json!({"is_user_group_member": is_inside}))
+    ApiResponsePayload::from_payload(&json!({"is_user_group_member": is_inside}))
 }
 
 /// Returns the members of the response.
-fn is_member_schema() -> Vec<Member> {
-    vec![has("is_user_group_member", Schema::boolean())]
+fn is_member_schema() -> Vec<SchemaMember> {
+    vec![required_schema_member("is_user_group_member", JsonSchema::boolean())]
 }
 
 /// Returns which groups are inside a group.
-async fn subgroups(call: ApiCall<Caller>, SubgroupsParams(depth): SubgroupsParams) -> Result<ApiResponse, ApiError> {
+async fn subgroups(
+    call: ApiCall<AuthenticatedCaller>,
+    SubgroupsParams(depth): SubgroupsParams,
+) -> Result<ApiResponsePayload, ApiError> {
     access::require_human_member(&call.caller.user)?;
     let realm = &call.caller.realm;
     let group = groups::known(realm, in_path(&call)?)?;
-    ApiResponse::from_payload(&json!({"subgroups": groups::subgroups_of(realm, group, depth)}))
+    ApiResponsePayload::from_payload(&json!({"subgroups": groups::subgroups_of(realm, group, depth)}))
 }
 
 /// Returns the members of the response.
-fn subgroups_schema() -> Vec<Member> {
-    vec![has("subgroups", Schema::list(Schema::integer()))]
+fn subgroups_schema() -> Vec<SchemaMember> {
+    vec![required_schema_member("subgroups", JsonSchema::list(JsonSchema::integer()))]
 }
 
 /// The parameters that add members or subgroups, and delete some; one of both is needed.
@@ -200,8 +209,8 @@ struct AddDeleteParams<T> {
 
 impl<T: FromJson> AddDeleteParams<T> {
     fn read(reader: &mut ParamReader<'_>, [add, delete]: [&'static str; 2]) -> Result<Self, ParamError> {
-        let add = reader.or::<Json<Vec<T>>>(add, Vec::new())?;
-        Ok(Self { add, delete: reader.or::<Json<Vec<T>>>(delete, Vec::new())? })
+        let add = reader.optional_or::<JsonParam<Vec<T>>>(add, Vec::new())?;
+        Ok(Self { add, delete: reader.optional_or::<JsonParam<Vec<T>>>(delete, Vec::new())? })
     }
 
     fn is_empty(&self) -> bool {
@@ -209,7 +218,7 @@ impl<T: FromJson> AddDeleteParams<T> {
     }
 }
 
-impl<T: FromJson> Params for AddDeleteParams<T> {
+impl<T: FromJson> EndpointParams for AddDeleteParams<T> {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         let params = Self::read(reader, ["add", "delete"])?;
         if params.is_empty() { Err(ParamError::NothingToDo) } else { Ok(params) }
@@ -222,7 +231,7 @@ struct ChangeMembersParams {
     subgroups: AddDeleteParams<UserGroupId>,
 }
 
-impl Params for ChangeMembersParams {
+impl EndpointParams for ChangeMembersParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         let users = AddDeleteParams::read(reader, ["add", "delete"])?;
         let subgroups = AddDeleteParams::read(reader, ["add_subgroups", "delete_subgroups"])?;
@@ -234,7 +243,10 @@ impl Params for ChangeMembersParams {
 }
 
 /// Puts users and groups into a group and takes users and groups out of it: all of it or nothing.
-async fn change_members(call: ApiCall<Caller>, params: ChangeMembersParams) -> Result<ApiResponse, ApiError> {
+async fn change_members(
+    call: ApiCall<AuthenticatedCaller>,
+    params: ChangeMembersParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
     let users = (id, params.users.add.as_slice(), params.users.delete.as_slice());
     let subgroups = (id, params.subgroups.add.as_slice(), params.subgroups.delete.as_slice());
@@ -247,29 +259,29 @@ async fn change_members(call: ApiCall<Caller>, params: ChangeMembersParams) -> R
         groups::change_subgroups(&with_users, caller, subgroups, commit)
     })
     .await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Puts groups into a group and takes groups out of it.
 async fn change_subgroups(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     params: AddDeleteParams<UserGroupId>,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
     let change = (id, params.add.as_slice(), params.delete.as_slice());
     decide(&call, |realm, caller, commit| groups::change_subgroups(realm, caller, change, commit)).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Returns the group in the path.
-fn in_path(call: &ApiCall<Caller>) -> Result<UserGroupId, ApiError> {
+fn in_path(call: &ApiCall<AuthenticatedCaller>) -> Result<UserGroupId, ApiError> {
     call.path_id("user_group_id").map(UserGroupId)
 }
 
 /// Takes a decision about groups as the caller.
 async fn decide<T>(
-    call: &ApiCall<Caller>,
+    call: &ApiCall<AuthenticatedCaller>,
     decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, GroupError> + Send + Sync,
 ) -> Result<T, ApiError> {
-    call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in(realm)?, commit)?)).await
+    call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in_realm(realm)?, commit)?)).await
 }

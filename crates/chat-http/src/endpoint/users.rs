@@ -17,27 +17,32 @@ use chat_core::permission::administer::{self, AccountError};
 use chat_core::wire::{self, UserFields};
 use serde_json::{Value, json};
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::endpoint::fetch_api_key::new_key;
 use crate::endpoint::profile_fields::{ProfileAnswersParam, answered};
 use crate::error::ApiError;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
 use crate::openapi::schemas;
-use crate::params::{Json, ListedNumber, NumberEnum, ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::params::{EndpointParams, EnumNumberJson, JsonParam, NumberEnum, ParamError, ParamReader, TextParam};
 use crate::routes::{Routes, get, no_members, post};
-use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
     const NAMED: &[(&str, &str)] = &[("user_id", "The user's number or address.")];
-    let all = get(endpoint(list).documented("List all users, closed accounts too.", listed))
-        .post(endpoint(create).documented("Make an account of a member.", || vec![has("user_id", Schema::integer())]));
+    let all = get(endpoint(list).documented("List all users, closed accounts too.", listed)).post(
+        endpoint(create).documented("Make an account of a member.", || {
+            vec![required_schema_member("user_id", JsonSchema::integer())]
+        }),
+    );
     let own = get(endpoint(me).documented("Describe the caller.", oneself))
         .delete(endpoint(leave).documented("Close the caller's own account.", no_members));
-    let key = || vec![has("api_key", Schema::string())];
-    let one = get(endpoint(one).documented("Describe a user.", || vec![has("user", Schema::named("User"))]).by(NAMED))
-        .patch(endpoint(update).documented("Change a user's name, role and answers to profile fields.", no_members))
-        .delete(endpoint(deactivate).documented("Close a person's account.", no_members));
+    let key = || vec![required_schema_member("api_key", JsonSchema::string())];
+    let one = get(endpoint(one)
+        .documented("Describe a user.", || vec![required_schema_member("user", JsonSchema::reference_to("User"))])
+        .by(NAMED))
+    .patch(endpoint(update).documented("Change a user's name, role and answers to profile fields.", no_members))
+    .delete(endpoint(deactivate).documented("Close a person's account.", no_members));
     Routes::of("users")
         .api("/users", all)
         .api("/users/me", own)
@@ -55,10 +60,10 @@ struct ListUsersParams {
     user_ids: Option<BTreeSet<UserId>>,
 }
 
-impl Params for ListUsersParams {
+impl EndpointParams for ListUsersParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         let FormParams(form) = FormParams::from_reader(reader)?;
-        let user_ids = reader.optional::<Json<Vec<UserId>>>("user_ids")?;
+        let user_ids = reader.optional::<JsonParam<Vec<UserId>>>("user_ids")?;
         Ok(Self { form, user_ids: user_ids.map(|ids| ids.into_iter().collect()) })
     }
 }
@@ -66,11 +71,11 @@ impl Params for ListUsersParams {
 /// The parameters that say what is returned of a user.
 struct FormParams(UserFields);
 
-impl Params for FormParams {
+impl EndpointParams for FormParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self(UserFields {
-            client_gravatar: reader.or::<Json<bool>>("client_gravatar", true)?,
-            profile_data: reader.or::<Json<bool>>("include_custom_profile_fields", false)?,
+            client_gravatar: reader.optional_or::<JsonParam<bool>>("client_gravatar", true)?,
+            profile_data: reader.optional_or::<JsonParam<bool>>("include_custom_profile_fields", false)?,
             is_active: true,
             address: false,
         }))
@@ -78,35 +83,37 @@ impl Params for FormParams {
 }
 
 /// All users, or those that are named and exist; closed accounts too, in the order of their numbers.
-async fn list(call: ApiCall<Caller>, params: ListUsersParams) -> Result<ApiResponse, ApiError> {
+async fn list(call: ApiCall<AuthenticatedCaller>, params: ListUsersParams) -> Result<ApiResponsePayload, ApiError> {
     let (realm, form) = (&call.caller.realm, params.form);
     let is_wanted = |id: &UserId| params.user_ids.as_ref().is_none_or(|ids| ids.contains(id));
     let mut users: Vec<_> = realm.users().filter(|user| is_wanted(&user.id)).collect();
     users.sort_unstable_by_key(|user| user.id);
     let shown = |user: &Arc<User>| wire::user(realm, user, form.visible_to(&call.caller.user, user));
     let members: Vec<Value> = users.into_iter().map(shown).collect();
-    ApiResponse::from_payload(&json!({"members": members}))
+    ApiResponsePayload::from_payload(&json!({"members": members}))
 }
 
 /// Returns the members of the response.
-fn listed() -> Vec<Member> {
-    vec![has("members", Schema::list(Schema::named("User")))]
+fn listed() -> Vec<SchemaMember> {
+    vec![required_schema_member("members", JsonSchema::list(JsonSchema::reference_to("User")))]
 }
 
 /// A user by their number, or by their address.
-async fn one(call: ApiCall<Caller>, FormParams(form): FormParams) -> Result<ApiResponse, ApiError> {
+async fn one(call: ApiCall<AuthenticatedCaller>, FormParams(form): FormParams) -> Result<ApiResponsePayload, ApiError> {
     let (realm, named) = (&call.caller.realm, call.path_text("user_id")?);
     let user = match call.path_id("user_id") {
         Ok(id) => realm.user(UserId(id)),
         Err(_) => address_visibility::find_user(realm, &call.caller.user, named),
     };
     let user = user.ok_or(AccountError::NoSuchUser)?;
-    ApiResponse::from_payload(&json!({"user": wire::user(realm, user, form.visible_to(&call.caller.user, user))}))
+    ApiResponsePayload::from_payload(
+        &json!({"user": wire::user(realm, user, form.visible_to(&call.caller.user, user))}),
+    )
 }
 
 /// Returns the caller, with the number of the last message they may have; -1 when there is none.
-async fn me(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    let Caller { user, realm, .. } = &call.caller;
+async fn me(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let newest = MessageWindow { anchor: Anchor::Newest, before: 1, after: 0, include_anchor: true };
     let page = call.app.messages.window(&MessageSelection::new(realm, user, Vec::new()), newest).await?;
     let newest_id = page.messages.last().map_or(-1, |(message, _)| message.id.0);
@@ -115,12 +122,12 @@ async fn me(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     if let Value::Object(members) = &mut shown {
         members.insert("max_message_id".to_owned(), newest_id.into());
     }
-    ApiResponse::from_payload(&shown)
+    ApiResponsePayload::from_payload(&shown)
 }
 
 /// Returns the members of the response.
-fn oneself() -> Vec<Member> {
-    schemas::user().into_iter().chain([has("max_message_id", Schema::integer())]).collect()
+fn oneself() -> Vec<SchemaMember> {
+    schemas::user().into_iter().chain([required_schema_member("max_message_id", JsonSchema::integer())]).collect()
 }
 
 /// The parameters of `POST /users`.
@@ -130,7 +137,7 @@ struct CreateUserParams {
     full_name: String,
 }
 
-impl Params for CreateUserParams {
+impl EndpointParams for CreateUserParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             email: reader.required::<TextParam>("email")?,
@@ -141,7 +148,7 @@ impl Params for CreateUserParams {
 }
 
 /// Makes an account of a member. What can be refused is refused before the password costs a hash.
-async fn create(call: ApiCall<Caller>, params: CreateUserParams) -> Result<ApiResponse, ApiError> {
+async fn create(call: ApiCall<AuthenticatedCaller>, params: CreateUserParams) -> Result<ApiResponsePayload, ApiError> {
     let app = &call.app;
     access::require_administrator(&call.caller.user)?;
     account::check_new(&call.caller.realm, &params.full_name, &params.email)?;
@@ -154,10 +161,10 @@ async fn create(call: ApiCall<Caller>, params: CreateUserParams) -> Result<ApiRe
         api_key: app.fresh_key()?,
     };
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        access::require_administrator(call.caller.account_in(realm)?)?;
+        access::require_administrator(call.caller.account_in_realm(realm)?)?;
         Ok(account::create(realm, &new, commit)?)
     };
-    ApiResponse::from_payload(&json!({"user_id": app.commit(decide).await?}))
+    ApiResponsePayload::from_payload(&json!({"user_id": app.commit(decide).await?}))
 }
 
 /// The parameters of `PATCH /users/{user_id}`.
@@ -177,18 +184,18 @@ impl NumberEnum for Role {
     ];
 }
 
-impl Params for UpdateUserParams {
+impl EndpointParams for UpdateUserParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             full_name: reader.optional::<TextParam>("full_name")?,
-            role: reader.optional::<Json<ListedNumber<Role>>>("role")?.map(|ListedNumber(role)| role),
-            answers: reader.or::<ProfileAnswersParam>("profile_data", Vec::new())?,
+            role: reader.optional::<JsonParam<EnumNumberJson<Role>>>("role")?.map(|EnumNumberJson(role)| role),
+            answers: reader.optional_or::<ProfileAnswersParam>("profile_data", Vec::new())?,
         })
     }
 }
 
 /// Changes a user's name, role and answers to profile fields, together or not at all. Bots answer none.
-async fn update(call: ApiCall<Caller>, params: UpdateUserParams) -> Result<ApiResponse, ApiError> {
+async fn update(call: ApiCall<AuthenticatedCaller>, params: UpdateUserParams) -> Result<ApiResponsePayload, ApiError> {
     let user_id = UserId(call.path_id("user_id")?);
     let channels: Vec<ChannelId> = match params.role {
         Some(_) => call.caller.realm.channels().map(|channel| channel.id).collect(),
@@ -197,9 +204,9 @@ async fn update(call: ApiCall<Caller>, params: UpdateUserParams) -> Result<ApiRe
     let figures = super::channels::figures(&call.app, channels).await?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let mut user = User::clone(known(realm, user_id)?);
-        administer::may_edit(call.caller.account_in(realm)?)?;
+        administer::may_edit(call.caller.account_in_realm(realm)?)?;
         if let Some(role) = params.role.filter(|role| *role != user.role) {
-            administer::may_set_role(realm, call.caller.account_in(realm)?, &user, role)?;
+            administer::may_set_role(realm, call.caller.account_in_realm(realm)?, &user, role)?;
             user = account::set_role(realm, &user, role, &figures, commit);
         }
         // Not specified; existing servers pass a blank name over, and their clients send one that was not changed.
@@ -212,14 +219,14 @@ async fn update(call: ApiCall<Caller>, params: UpdateUserParams) -> Result<ApiRe
         answered(&call.app, realm, (&user, &params.answers), commit)
     };
     call.app.commit(decide).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Closes a person's account. Bots are closed elsewhere, and what is closed is not there to be closed.
-async fn deactivate(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn deactivate(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let user_id = UserId(call.path_id("user_id")?);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        let caller = call.caller.account_in(realm)?;
+        let caller = call.caller.account_in_realm(realm)?;
         access::require_administrator(caller)?;
         let user = known(realm, user_id)?;
         if user.bot.is_some() || !user.is_active {
@@ -230,38 +237,38 @@ async fn deactivate(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiErr
         Ok(())
     };
     call.app.commit(decide).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Reopens an account.
-async fn reactivate(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn reactivate(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let user_id = UserId(call.path_id("user_id")?);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let user = known(realm, user_id)?;
-        administer::may_reactivate(call.caller.account_in(realm)?, user)?;
+        administer::may_reactivate(call.caller.account_in_realm(realm)?, user)?;
         account::reactivate(realm, user, commit);
         Ok(())
     };
     call.app.commit(decide).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Closes the caller's own account.
-async fn leave(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn leave(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        let user = call.caller.account_in(realm)?;
+        let user = call.caller.account_in_realm(realm)?;
         administer::may_leave(realm, user)?;
         account::deactivate(realm, user, commit);
         Ok(())
     };
     call.app.commit(decide).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Gives the caller another key; the one before opens nothing any more.
-async fn regenerate_key(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    let key = new_key(&call.app, call.caller.id()).await?;
-    ApiResponse::from_payload(&json!({"api_key": key.expose()}))
+async fn regenerate_key(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    let key = new_key(&call.app, call.caller.user_id()).await?;
+    ApiResponsePayload::from_payload(&json!({"api_key": key.expose()}))
 }
 
 pub(crate) fn known(realm: &RealmSnapshot, id: UserId) -> Result<&User, AccountError> {

@@ -7,8 +7,8 @@ use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
-use super::{ApiError, BAD_REQUEST, BrowserError, ErrorResponse, bad_request, chain};
-use crate::auth::LoginError;
+use super::{ApiError, BAD_REQUEST, BrowserRequestError, ErrorResponse, bad_request, chain};
+use crate::authentication::PasswordLoginError;
 use crate::params::ParamError;
 
 /// Invitations that are not given.
@@ -96,7 +96,7 @@ impl ErrorPage {
                 | ApiError::Email(_)
                 | ApiError::FullName(_)
                 | ApiError::Setting(_)
-                | ApiError::Browser(BrowserError::Csrf | BrowserError::SetupCode)
+                | ApiError::Browser(BrowserRequestError::Csrf | BrowserRequestError::SetupCode)
         )
     }
 
@@ -138,11 +138,13 @@ fn page_text(error: &ApiError) -> (&'static str, String) {
         ApiError::Address(EmailChangeError::Expired) => {
             ("This link has expired", "Change your address in your app again, to get another letter.")
         }
-        ApiError::Login(LoginError::WrongPassword) => {
+        ApiError::Login(PasswordLoginError::WrongPassword) => {
             ("That did not work", "The e-mail address or the password is not right.")
         }
-        ApiError::Login(LoginError::RealmDeactivated) => ("This organization is closed", "You cannot sign in to it."),
-        ApiError::Login(LoginError::AccountDeactivated) => {
+        ApiError::Login(PasswordLoginError::RealmDeactivated) => {
+            ("This organization is closed", "You cannot sign in to it.")
+        }
+        ApiError::Login(PasswordLoginError::AccountDeactivated) => {
             ("Your account is closed", "Ask an administrator to open it again.")
         }
         ApiError::Email(_) => ("That did not work", "Please type an e-mail address."),

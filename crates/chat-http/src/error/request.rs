@@ -3,13 +3,13 @@
 use http::StatusCode;
 
 use super::{BAD_REQUEST, ErrorResponse};
-use crate::params::{ParamError, RawRequestError};
-use crate::rate::RateLimitError;
+use crate::params::{ParamError, RawRequestParamsError};
+use crate::rate::RateLimitExceededError;
 
-pub(super) fn form(error: RawRequestError) -> ErrorResponse {
+pub(super) fn form(error: RawRequestParamsError) -> ErrorResponse {
     let status = match error {
-        RawRequestError::Malformed | RawRequestError::TooMany => StatusCode::BAD_REQUEST,
-        RawRequestError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        RawRequestParamsError::Malformed | RawRequestParamsError::TooMany => StatusCode::BAD_REQUEST,
+        RawRequestParamsError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
     };
     ErrorResponse::new(status, BAD_REQUEST, error)
 }
@@ -24,7 +24,7 @@ pub(super) fn wrong_method(allowed: &[String]) -> ErrorResponse {
         .with("allowed_methods", allowed.to_vec())
 }
 
-pub(super) fn throttled(exceeded: &RateLimitError) -> ErrorResponse {
+pub(super) fn throttled(exceeded: &RateLimitExceededError) -> ErrorResponse {
     ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_HIT", "API usage exceeded rate limit")
         .with("retry-after", exceeded.retry_after.as_secs_f64())
 }

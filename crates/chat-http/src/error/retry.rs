@@ -2,7 +2,7 @@
 
 use chat_core::permission::administer::AccountError;
 
-use super::{ApiError, BrowserError};
+use super::{ApiError, BrowserRequestError};
 
 impl ApiError {
     /// Returns whether it was decided on what the node knows of the realm, so that news from another node may turn it
@@ -22,7 +22,7 @@ impl ApiError {
                 | Self::MethodNotAllowed { .. }
                 | Self::Throttled(_)
                 | Self::ForDevelopment
-                | Self::Browser(BrowserError::Csrf | BrowserError::SetupCode)
+                | Self::Browser(BrowserRequestError::Csrf | BrowserRequestError::SetupCode)
                 | Self::Account(AccountError::Password(_) | AccountError::WrongPassword)
                 | Self::NoQueue { .. }
                 | Self::NotInQueue { .. }

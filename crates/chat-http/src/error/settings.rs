@@ -11,11 +11,11 @@ use chat_core::people::personal::status::StatusError;
 use http::StatusCode;
 
 use super::{ApiError, BAD_REQUEST, ErrorResponse, bad_request};
-use crate::auth::LoginError;
+use crate::authentication::PasswordLoginError;
 
 /// The reason why a personal setting or one of the organization is not changed.
 #[derive(Debug, thiserror::Error)]
-pub enum SettingError {
+pub enum SettingChangeError {
     /// A status stays as it is.
     #[error(transparent)]
     Status(#[from] StatusError),
@@ -46,36 +46,37 @@ pub enum SettingError {
 }
 
 /// Passwords that give no key. Programs tell apart why, unlike with a key: who is at the keyboard can do something.
-pub(super) fn login(error: LoginError) -> ErrorResponse {
+pub(super) fn login(error: PasswordLoginError) -> ErrorResponse {
     let code = match error {
-        LoginError::WrongPassword => "AUTHENTICATION_FAILED",
-        LoginError::RealmDeactivated => "REALM_DEACTIVATED",
-        LoginError::AccountDeactivated => "USER_DEACTIVATED",
+        PasswordLoginError::WrongPassword => "AUTHENTICATION_FAILED",
+        PasswordLoginError::RealmDeactivated => "REALM_DEACTIVATED",
+        PasswordLoginError::AccountDeactivated => "USER_DEACTIVATED",
     };
     ErrorResponse::new(StatusCode::UNAUTHORIZED, code, error)
 }
 
 /// # Source
 /// Specification, "Errors": all of these are invalid parameters, missing rights or users that do not exist.
-pub(super) fn error_response(error: &SettingError) -> ErrorResponse {
+pub(super) fn error_response(error: &SettingChangeError) -> ErrorResponse {
     match error {
-        SettingError::Organization(organization) => of_organization(organization),
-        SettingError::Snippet(SnippetError::NotFound) | SettingError::NavigationView(NavigationViewError::NotFound) => {
+        SettingChangeError::Organization(organization) => of_organization(organization),
+        SettingChangeError::Snippet(SnippetError::NotFound)
+        | SettingChangeError::NavigationView(NavigationViewError::NotFound) => {
             ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, error)
         }
-        SettingError::Status(_)
-        | SettingError::Mute(_)
-        | SettingError::Topic(_)
-        | SettingError::TopicNotMuted
-        | SettingError::Watch(_)
-        | SettingError::Snippet(SnippetError::TooMany)
-        | SettingError::NavigationView(
+        SettingChangeError::Status(_)
+        | SettingChangeError::Mute(_)
+        | SettingChangeError::Topic(_)
+        | SettingChangeError::TopicNotMuted
+        | SettingChangeError::Watch(_)
+        | SettingChangeError::Snippet(SnippetError::TooMany)
+        | SettingChangeError::NavigationView(
             NavigationViewError::NameOfBuiltIn
             | NavigationViewError::Nameless
             | NavigationViewError::Taken
             | NavigationViewError::TooMany,
         )
-        | SettingError::Preference(_) => bad_request(BAD_REQUEST, error),
+        | SettingChangeError::Preference(_) => bad_request(BAD_REQUEST, error),
     }
 }
 
@@ -96,48 +97,48 @@ fn of_organization(error: &OrganizationError) -> ErrorResponse {
 
 impl From<OrganizationError> for ApiError {
     fn from(error: OrganizationError) -> Self {
-        SettingError::from(error).into()
+        SettingChangeError::from(error).into()
     }
 }
 
 impl From<StatusError> for ApiError {
     fn from(error: StatusError) -> Self {
-        SettingError::from(error).into()
+        SettingChangeError::from(error).into()
     }
 }
 
 impl From<SnippetError> for ApiError {
     fn from(error: SnippetError) -> Self {
-        SettingError::from(error).into()
+        SettingChangeError::from(error).into()
     }
 }
 
 impl From<NavigationViewError> for ApiError {
     fn from(error: NavigationViewError) -> Self {
-        SettingError::from(error).into()
+        SettingChangeError::from(error).into()
     }
 }
 
 impl From<MuteError> for ApiError {
     fn from(error: MuteError) -> Self {
-        SettingError::from(error).into()
+        SettingChangeError::from(error).into()
     }
 }
 
 impl From<TopicPolicyError> for ApiError {
     fn from(error: TopicPolicyError) -> Self {
-        SettingError::from(error).into()
+        SettingChangeError::from(error).into()
     }
 }
 
 impl From<AlertWordError> for ApiError {
     fn from(error: AlertWordError) -> Self {
-        SettingError::from(error).into()
+        SettingChangeError::from(error).into()
     }
 }
 
 impl From<PreferenceError> for ApiError {
     fn from(error: PreferenceError) -> Self {
-        SettingError::from(error).into()
+        SettingChangeError::from(error).into()
     }
 }

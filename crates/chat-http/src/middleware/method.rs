@@ -8,12 +8,12 @@ use axum::extract::Request;
 use axum::response::{IntoResponse as _, Response};
 use http::header::ALLOW;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use server_kit::listen::ResponseFuture;
+use server_kit::http_listener::ResponseFuture;
 
 use crate::body;
 use crate::error::ApiError;
-use crate::limits::OVERRIDE_MAX_BYTES;
-use crate::params::{Encoding, peek};
+use crate::limits::METHOD_OVERRIDE_FORM_MAX_BYTES;
+use crate::params::{BodyEncoding, peek};
 use crate::rate::address;
 use crate::state::ServerState;
 
@@ -66,17 +66,17 @@ fn settled(server: &ServerState, (from, asks_for_methods): (Option<IpAddr>, bool
 
 /// A `POST` whose form says `method=PATCH`, `PUT` or `DELETE` is that, for callers that can only post.
 ///
-/// Not specified; we look into urlencoded bodies of announced size up to [`OVERRIDE_MAX_BYTES`] only, because this
-/// happens before the caller is known.
+/// Not specified; we look into urlencoded bodies of announced size up to [`METHOD_OVERRIDE_FORM_MAX_BYTES`] only,
+/// because this happens before the caller is known.
 fn may_be_overridden(request: &Request) -> bool {
     let announced = || body::announced_bytes(request.headers()).unwrap_or(usize::MAX);
-    let form = || matches!(Encoding::of(request.headers()), Ok(Encoding::Urlencoded));
-    request.method() == Method::POST && form() && announced() <= OVERRIDE_MAX_BYTES
+    let form = || matches!(BodyEncoding::from_headers(request.headers()), Ok(BodyEncoding::Urlencoded));
+    request.method() == Method::POST && form() && announced() <= METHOD_OVERRIDE_FORM_MAX_BYTES
 }
 
 async fn overridden(request: Request) -> Result<Request, ApiError> {
     let (mut head, body) = request.into_parts();
-    let bytes = body::read(&head.headers, body, OVERRIDE_MAX_BYTES).await?;
+    let bytes = body::read(&head.headers, body, METHOD_OVERRIDE_FORM_MAX_BYTES).await?;
     let named = peek(&bytes, MethodOverride::PARAMETER);
     let method = match named.as_deref() {
         Some("PATCH") => Some(Method::PATCH),

@@ -7,8 +7,8 @@ use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{Extensions, HeaderValue, Method};
-use server_kit::middleware::observe::count_response;
 use server_kit::middleware::request_id;
+use server_kit::middleware::request_metrics::record_response_metrics;
 use tracing::{Instrument as _, Level, Span, debug, enabled, error_span};
 
 use crate::limits::REQUEST_ID_MAX_BYTES;
@@ -52,7 +52,7 @@ pub(crate) fn observe<R>(
 where
     R: Future<Output = Response>,
 {
-    let id = request_id::of(request.headers(), REQUEST_ID_MAX_BYTES, || server.names.fresh());
+    let id = request_id::caller_request_id_or_fresh(request.headers(), REQUEST_ID_MAX_BYTES, || server.names.next_id());
     let (method, route) = (request.method().clone(), Route::default());
     request.extensions_mut().insert(route.clone());
     observed(id, (method, route), || next(request))
@@ -70,13 +70,13 @@ pub(crate) async fn observe_again(
     route: &'static str,
     answering: impl Future<Output = Result<Response, DeferredErrorResponse>>,
 ) -> Response {
-    let (id, started) = (server.names.fresh(), Instant::now());
+    let (id, started) = (server.names.next_id(), Instant::now());
     let finish = |response: Response| tell((&Method::GET, route), started, response);
     let mut response = match answering.await {
         Ok(response) if !enabled!(Level::DEBUG) => finish(response),
         outcome => span(&id).in_scope(|| finish(outcome.unwrap_or_else(|failing| failing()))),
     };
-    response.headers_mut().insert(request_id::HEADER, id);
+    response.headers_mut().insert(request_id::REQUEST_ID_HEADER, id);
     response
 }
 
@@ -92,7 +92,7 @@ fn observed<R: Future<Output = Response>>(
         // The route is known only with the answer.
         let answer = answering.await;
         let mut response = tell((&method, route.as_ref()), started, answer);
-        response.headers_mut().insert(request_id::HEADER, id);
+        response.headers_mut().insert(request_id::REQUEST_ID_HEADER, id);
         response
     };
     observed.instrument(span)
@@ -106,7 +106,7 @@ fn span(id: &HeaderValue) -> Span {
 fn tell((method, route): (&Method, &str), started: Instant, response: Response) -> Response {
     let status = response.status();
     let elapsed = started.elapsed();
-    count_response(method, route, status, elapsed);
+    record_response_metrics(method, route, status, elapsed);
     debug!(%method, route, status = status.as_u16(), elapsed_us = elapsed.as_micros(), "request answered");
     response
 }

@@ -1,7 +1,7 @@
 //! Panics of handlers.
 
 use axum::response::{IntoResponse as _, Response};
-use server_kit::middleware::panic::catch_panic;
+use server_kit::middleware::catch_panic::catch_panic;
 
 use crate::error::ApiError;
 

@@ -7,25 +7,25 @@
 //! Specification, the events of each operation; the rest as existing clients know it.
 
 use super::schemas::{channel, integers, integers_or_null, message_members, switches, texts, user as user_members};
-use crate::schema::{Member, Schema, has, may};
+use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
 
 /// A kind of event: its type, its operation, and what it has beside those and its number.
-type EventKind = (&'static str, Option<&'static str>, Vec<Member>);
+type EventKind = (&'static str, Option<&'static str>, Vec<SchemaMember>);
 
 /// Returns the schemas of all kinds by their names, and `Event`.
-pub(super) fn all() -> Vec<(String, Schema)> {
+pub(super) fn all() -> Vec<(String, JsonSchema)> {
     let mut named: Vec<_> = kinds().map(named_schema).collect();
-    let any = Schema::any_of(named.iter().map(|(name, _)| Schema::named(name)));
+    let any = JsonSchema::any_of(named.iter().map(|(name, _)| JsonSchema::reference_to(name)));
     let meaning = "What happened. `type` and, where there is one, `op` say which of these it is.";
-    named.push(("Event".to_owned(), any.meaning(meaning)));
+    named.push(("Event".to_owned(), any.with_description(meaning)));
     named
 }
 
-fn named_schema((kind, op, members): EventKind) -> (String, Schema) {
-    let first = integers(["id"]).chain([has("type", Schema::words([kind]))]);
-    let op_schema = op.map(|op| has("op", Schema::words([op])));
+fn named_schema((kind, op, members): EventKind) -> (String, JsonSchema) {
+    let first = integers(["id"]).chain([required_schema_member("type", JsonSchema::one_of_words([kind]))]);
+    let op_schema = op.map(|op| required_schema_member("op", JsonSchema::one_of_words([op])));
     let name = ["Event", kind].into_iter().chain(op).collect::<Vec<_>>().join(".");
-    (name, Schema::object(first.chain(op_schema).chain(members)))
+    (name, JsonSchema::object(first.chain(op_schema).chain(members)))
 }
 
 fn kinds() -> impl Iterator<Item = EventKind> {
@@ -43,19 +43,29 @@ fn kinds() -> impl Iterator<Item = EventKind> {
 
 fn messages() -> [EventKind; 13] {
     let reaction = || {
-        let user = Schema::object(integers(["user_id"]).chain(texts(["email", "full_name"])).chain(switches([MIRROR])));
+        let user =
+            JsonSchema::object(integers(["user_id"]).chain(texts(["email", "full_name"])).chain(switches([MIRROR])));
         let members = integers(["message_id", "user_id"]).chain(texts(["emoji_name", "emoji_code", "reaction_type"]));
-        members.chain([has("user", user)]).collect()
+        members.chain([required_schema_member("user", user)]).collect()
     };
     let flagged = |op| {
-        let members =
-            [has("flag", Schema::string()), has("operation", Schema::words([op])), has("messages", numbers())];
+        let members = [
+            required_schema_member("flag", JsonSchema::string()),
+            required_schema_member("operation", JsonSchema::one_of_words([op])),
+            required_schema_member("messages", numbers()),
+        ];
         members.into_iter().chain(switches(["all"]))
     };
-    let local = may("local_message_id", Schema::string().meaning("What the queue that sent it called it."));
-    let said = [has("message", Schema::object(message_members())), flags(), local];
+    let local = optional_schema_member(
+        "local_message_id",
+        JsonSchema::string().with_description("What the queue that sent it called it."),
+    );
+    let said = [required_schema_member("message", JsonSchema::object(message_members())), flags(), local];
     let submessage = integers(["message_id", "submessage_id", "sender_id"]).chain(texts(["msg_type", "content"]));
-    let unread = may("message_details", Schema::map(unread()).meaning("Of those that are unread again."));
+    let unread = optional_schema_member(
+        "message_details",
+        JsonSchema::map(unread()).with_description("Of those that are unread again."),
+    );
     [
         ("message", None, said.into()),
         ("update_message", None, edited()),
@@ -76,111 +86,135 @@ fn messages() -> [EventKind; 13] {
 /// Kept for existing clients.
 const MIRROR: &str = "is_mirror_dummy";
 
-fn numbers() -> Schema {
-    Schema::list(Schema::integer())
+fn numbers() -> JsonSchema {
+    JsonSchema::list(JsonSchema::integer())
 }
 
-fn flags() -> Member {
-    has("flags", Schema::list(Schema::string()).meaning("The reader's flags of the message."))
+fn flags() -> SchemaMember {
+    required_schema_member(
+        "flags",
+        JsonSchema::list(JsonSchema::string()).with_description("The reader's flags of the message."),
+    )
 }
 
 /// A text comes with what it was before, a move with where it was before.
-fn edited() -> Vec<Member> {
-    let links = Schema::list(Schema::object(texts(["text", "url"])));
+fn edited() -> Vec<SchemaMember> {
+    let links = JsonSchema::list(JsonSchema::object(texts(["text", "url"])));
     let optional = ["stream_name", "orig_content", "orig_rendered_content", "content", "rendered_content"];
     let moved = ["propagate_mode", "orig_subject", "subject"];
-    let optional = optional.into_iter().chain(moved).map(|key| may(key, Schema::string()));
+    let optional = optional.into_iter().chain(moved).map(|key| optional_schema_member(key, JsonSchema::string()));
     let numbers_of = ["stream_id", "new_stream_id", "prev_rendered_content_version"];
-    [has("user_id", Schema::integer().or_null()), has("message_ids", numbers()), flags()]
-        .into_iter()
-        .chain(switches(["rendering_only"]))
-        .chain(integers(["message_id", "edit_timestamp"]))
-        .chain(optional)
-        .chain(numbers_of.map(|key| may(key, Schema::integer())))
-        .chain([may("is_me_message", Schema::boolean()), may("topic_links", links)])
-        .collect()
+    [
+        required_schema_member("user_id", JsonSchema::integer().nullable()),
+        required_schema_member("message_ids", numbers()),
+        flags(),
+    ]
+    .into_iter()
+    .chain(switches(["rendering_only"]))
+    .chain(integers(["message_id", "edit_timestamp"]))
+    .chain(optional)
+    .chain(numbers_of.map(|key| optional_schema_member(key, JsonSchema::integer())))
+    .chain([
+        optional_schema_member("is_me_message", JsonSchema::boolean()),
+        optional_schema_member("topic_links", links),
+    ])
+    .collect()
 }
 
 /// One message, or all at once for clients that know `bulk_message_deletion`.
-fn deleted() -> Vec<Member> {
-    let kind = has("message_type", Schema::words(["stream", "private"]));
-    let each = [may("message_id", Schema::integer()), may("message_ids", numbers())];
-    let place = [may("stream_id", Schema::integer()), may("topic", Schema::string())];
+fn deleted() -> Vec<SchemaMember> {
+    let kind = required_schema_member("message_type", JsonSchema::one_of_words(["stream", "private"]));
+    let each =
+        [optional_schema_member("message_id", JsonSchema::integer()), optional_schema_member("message_ids", numbers())];
+    let place = [
+        optional_schema_member("stream_id", JsonSchema::integer()),
+        optional_schema_member("topic", JsonSchema::string()),
+    ];
     [kind].into_iter().chain(each).chain(place).collect()
 }
 
-fn unread() -> Schema {
-    Schema::object([
-        has("type", Schema::words(["stream", "private"])),
-        may("mentioned", Schema::boolean()),
-        may("stream_id", Schema::integer()),
-        may("topic", Schema::string()),
-        may("unmuted_stream_msg", Schema::boolean()),
-        may("user_ids", numbers().meaning("The others of the conversation.")),
+fn unread() -> JsonSchema {
+    JsonSchema::object([
+        required_schema_member("type", JsonSchema::one_of_words(["stream", "private"])),
+        optional_schema_member("mentioned", JsonSchema::boolean()),
+        optional_schema_member("stream_id", JsonSchema::integer()),
+        optional_schema_member("topic", JsonSchema::string()),
+        optional_schema_member("unmuted_stream_msg", JsonSchema::boolean()),
+        optional_schema_member("user_ids", numbers().with_description("The others of the conversation.")),
     ])
 }
 
-fn typing() -> Vec<Member> {
-    let user = || Schema::object(integers(["user_id"]).chain(texts(["email"])));
+fn typing() -> Vec<SchemaMember> {
+    let user = || JsonSchema::object(integers(["user_id"]).chain(texts(["email"])));
     vec![
-        has("message_type", Schema::words(["direct", "stream"])),
-        has("sender", user()),
-        may("recipients", Schema::list(user())),
-        may("stream_id", Schema::integer()),
-        may("topic", Schema::string()),
+        required_schema_member("message_type", JsonSchema::one_of_words(["direct", "stream"])),
+        required_schema_member("sender", user()),
+        optional_schema_member("recipients", JsonSchema::list(user())),
+        optional_schema_member("stream_id", JsonSchema::integer()),
+        optional_schema_member("topic", JsonSchema::string()),
     ]
 }
 
-fn typing_edit() -> Vec<Member> {
-    let recipient = Schema::object([
-        has("type", Schema::words(["channel", "direct"])),
-        may("channel_id", Schema::integer()),
-        may("topic", Schema::string()),
-        may("user_ids", numbers()),
+fn typing_edit() -> Vec<SchemaMember> {
+    let recipient = JsonSchema::object([
+        required_schema_member("type", JsonSchema::one_of_words(["channel", "direct"])),
+        optional_schema_member("channel_id", JsonSchema::integer()),
+        optional_schema_member("topic", JsonSchema::string()),
+        optional_schema_member("user_ids", numbers()),
     ]);
-    integers(["sender_id", "message_id"]).chain([has("recipient", recipient)]).collect()
+    integers(["sender_id", "message_id"]).chain([required_schema_member("recipient", recipient)]).collect()
 }
 
 fn drafts_and_files() -> [EventKind; 9] {
-    let used = || has("upload_space_used", Schema::integer().meaning("Bytes, of all files of the organization."));
-    let file = || vec![has("attachment", Schema::named("Attachment")), used()];
-    let list = |key, of| vec![has(key, Schema::list(Schema::named(of)))];
-    let gone = vec![has("attachment", Schema::object(integers(["id"]))), used()];
+    let used = || {
+        required_schema_member(
+            "upload_space_used",
+            JsonSchema::integer().with_description("Bytes, of all files of the organization."),
+        )
+    };
+    let file = || vec![required_schema_member("attachment", JsonSchema::reference_to("Attachment")), used()];
+    let list = |key, of| vec![required_schema_member(key, JsonSchema::list(JsonSchema::reference_to(of)))];
+    let gone = vec![required_schema_member("attachment", JsonSchema::object(integers(["id"]))), used()];
     [
         ("attachment", Some("add"), file()),
         ("attachment", Some("update"), file()),
         ("attachment", Some("remove"), gone),
         ("drafts", Some("add"), list("drafts", "Draft")),
-        ("drafts", Some("update"), vec![has("draft", Schema::named("Draft"))]),
+        ("drafts", Some("update"), vec![required_schema_member("draft", JsonSchema::reference_to("Draft"))]),
         ("drafts", Some("remove"), integers(["draft_id"]).collect()),
         ("scheduled_messages", Some("add"), list("scheduled_messages", "ScheduledMessage")),
-        ("scheduled_messages", Some("update"), vec![has("scheduled_message", Schema::named("ScheduledMessage"))]),
+        (
+            "scheduled_messages",
+            Some("update"),
+            vec![required_schema_member("scheduled_message", JsonSchema::reference_to("ScheduledMessage"))],
+        ),
         ("scheduled_messages", Some("remove"), integers(["scheduled_message_id"]).collect()),
     ]
 }
 
 /// Returns the events of a user's own settings, for their own clients.
 fn own_choices() -> [EventKind; 7] {
-    let language = || may("language_name", Schema::string().meaning("Of `default_language`."));
-    let value = |key| has(key, Schema::any().meaning("What the preference is now."));
+    let language =
+        || optional_schema_member("language_name", JsonSchema::string().with_description("Of `default_language`."));
+    let value = |key| required_schema_member(key, JsonSchema::any().with_description("What the preference is now."));
     let older = |name| texts(["user", name]).chain([value("setting"), language()]).collect();
-    let muted = Schema::object(integers(["id", "timestamp"]));
-    let place = Schema::any_of([Schema::string(), Schema::integer()]);
-    let muted_topic = Schema::list(place).meaning("Channel, topic, and since when.");
+    let muted = JsonSchema::object(integers(["id", "timestamp"]));
+    let place = JsonSchema::any_of([JsonSchema::string(), JsonSchema::integer()]);
+    let muted_topic = JsonSchema::list(place).with_description("Channel, topic, and since when.");
     let topic = integers(["stream_id", "last_updated", "visibility_policy"]).chain(texts(["topic_name"]));
     [
-        ("alert_words", None, vec![has("alert_words", Schema::list(Schema::string()))]),
+        ("alert_words", None, vec![required_schema_member("alert_words", JsonSchema::list(JsonSchema::string()))]),
         ("user_settings", Some("update"), texts(["property"]).chain([value("value"), language()]).collect()),
         ("update_display_settings", None, older("setting_name")),
         ("update_global_notifications", None, older("notification_name")),
         ("user_topic", None, topic.collect()),
-        ("muted_topics", None, vec![has("muted_topics", Schema::list(muted_topic))]),
-        ("muted_users", None, vec![has("muted_users", Schema::list(muted))]),
+        ("muted_topics", None, vec![required_schema_member("muted_topics", JsonSchema::list(muted_topic))]),
+        ("muted_users", None, vec![required_schema_member("muted_users", JsonSchema::list(muted))]),
     ]
 }
 
 fn saved_snippets() -> [EventKind; 3] {
-    let snippet = || vec![has("saved_snippet", Schema::named("SavedSnippet"))];
+    let snippet = || vec![required_schema_member("saved_snippet", JsonSchema::reference_to("SavedSnippet"))];
     [
         ("saved_snippets", Some("add"), snippet()),
         ("saved_snippets", Some("update"), snippet()),
@@ -189,90 +223,118 @@ fn saved_snippets() -> [EventKind; 3] {
 }
 
 fn navigation_views() -> [EventKind; 3] {
-    let data = Schema::object([may("is_pinned", Schema::boolean()), may("name", Schema::string())]);
+    let data = JsonSchema::object([
+        optional_schema_member("is_pinned", JsonSchema::boolean()),
+        optional_schema_member("name", JsonSchema::string()),
+    ]);
     [
-        ("navigation_view", Some("add"), vec![has("navigation_view", Schema::named("NavigationView"))]),
-        ("navigation_view", Some("update"), texts(["fragment"]).chain([has("data", data)]).collect()),
+        (
+            "navigation_view",
+            Some("add"),
+            vec![required_schema_member("navigation_view", JsonSchema::reference_to("NavigationView"))],
+        ),
+        (
+            "navigation_view",
+            Some("update"),
+            texts(["fragment"]).chain([required_schema_member("data", data)]).collect(),
+        ),
         ("navigation_view", Some("remove"), texts(["fragment"]).collect()),
     ]
 }
 
 fn people() -> [EventKind; 7] {
     let website = integers(["timestamp"]).chain(texts(["client"])).chain(switches(["pushable"]));
-    let website = Schema::object(website.chain([has("status", Schema::words(["active", "idle"]))]));
-    let times = Schema::object(integers(["active_timestamp", "idle_timestamp"]));
+    let website = JsonSchema::object(
+        website.chain([required_schema_member("status", JsonSchema::one_of_words(["active", "idle"]))]),
+    );
+    let times = JsonSchema::object(integers(["active_timestamp", "idle_timestamp"]));
     let simplified = "By the numbers of users; alone, for clients that declare `simplified_presence_events`.";
     let presence = [
-        may("user_id", Schema::integer()),
-        may("email", Schema::string()),
-        may("server_timestamp", Schema::any().with("type", "number").meaning("Unix seconds.")),
-        may("presence", Schema::object([has("website", website)])),
-        may("presences", Schema::map(times).meaning(simplified)),
+        optional_schema_member("user_id", JsonSchema::integer()),
+        optional_schema_member("email", JsonSchema::string()),
+        optional_schema_member(
+            "server_timestamp",
+            JsonSchema::any().with_keyword("type", "number").with_description("Unix seconds."),
+        ),
+        optional_schema_member("presence", JsonSchema::object([required_schema_member("website", website)])),
+        optional_schema_member("presences", JsonSchema::map(times).with_description(simplified)),
     ];
-    let status = ["status_text", "emoji_name", "emoji_code", "reaction_type"].map(|key| may(key, Schema::string()));
-    let status = integers(["user_id"]).chain(status).chain([may("away", Schema::boolean())]);
+    let status = ["status_text", "emoji_name", "emoji_code", "reaction_type"]
+        .map(|key| optional_schema_member(key, JsonSchema::string()));
+    let status = integers(["user_id"]).chain(status).chain([optional_schema_member("away", JsonSchema::boolean())]);
     [
-        ("realm_user", Some("add"), vec![has("person", Schema::object(user_members()))]),
-        ("realm_user", Some("update"), vec![has("person", person())]),
-        ("realm_bot", Some("add"), vec![has("bot", bot())]),
-        ("realm_bot", Some("update"), vec![has("bot", bot_change())]),
-        ("realm_bot", Some("delete"), vec![has("bot", Schema::object(integers(["user_id"])))]),
+        ("realm_user", Some("add"), vec![required_schema_member("person", JsonSchema::object(user_members()))]),
+        ("realm_user", Some("update"), vec![required_schema_member("person", person())]),
+        ("realm_bot", Some("add"), vec![required_schema_member("bot", bot())]),
+        ("realm_bot", Some("update"), vec![required_schema_member("bot", bot_change())]),
+        ("realm_bot", Some("delete"), vec![required_schema_member("bot", JsonSchema::object(integers(["user_id"])))]),
         ("user_status", None, status.collect()),
         ("presence", None, presence.into()),
     ]
 }
 
 /// Returns what became different about a person.
-fn person() -> Schema {
+fn person() -> JsonSchema {
     let answer = [
-        has("id", Schema::integer()),
-        has("value", Schema::string().or_null().meaning("Null when there is none any more.")),
-        may("rendered_value", Schema::string()),
+        required_schema_member("id", JsonSchema::integer()),
+        required_schema_member(
+            "value",
+            JsonSchema::string().nullable().with_description("Null when there is none any more."),
+        ),
+        optional_schema_member("rendered_value", JsonSchema::string()),
     ];
-    let texts = ["email", "new_email", "full_name", "timezone", "avatar_source"].map(|key| may(key, Schema::string()));
+    let texts = ["email", "new_email", "full_name", "timezone", "avatar_source"]
+        .map(|key| optional_schema_member(key, JsonSchema::string()));
     let texts_or_null = ["delivery_email", "avatar_url", "avatar_url_medium"];
-    let numbers = ["role", "avatar_version"].map(|key| may(key, Schema::integer()));
+    let numbers = ["role", "avatar_version"].map(|key| optional_schema_member(key, JsonSchema::integer()));
     let more = [
-        may("is_active", Schema::boolean()),
-        may("bot_owner_id", Schema::integer().or_null()),
-        may("custom_profile_field", Schema::object(answer)),
+        optional_schema_member("is_active", JsonSchema::boolean()),
+        optional_schema_member("bot_owner_id", JsonSchema::integer().nullable()),
+        optional_schema_member("custom_profile_field", JsonSchema::object(answer)),
     ];
-    let texts_or_null = texts_or_null.map(|key| may(key, Schema::string().or_null()));
-    Schema::object(integers(["user_id"]).chain(texts).chain(texts_or_null).chain(numbers).chain(more))
+    let texts_or_null = texts_or_null.map(|key| optional_schema_member(key, JsonSchema::string().nullable()));
+    JsonSchema::object(integers(["user_id"]).chain(texts).chain(texts_or_null).chain(numbers).chain(more))
 }
 
-fn bot() -> Schema {
+fn bot() -> JsonSchema {
     let channel = ["default_sending_stream", "default_events_register_stream"];
-    Schema::object(
+    JsonSchema::object(
         integers(["user_id"])
             .chain(integers_or_null(["bot_type", "owner_id"]))
             .chain(texts(["full_name", "email"]))
             .chain(switches(["is_active", "default_all_public_streams"]))
-            .chain(channel.map(|key| has(key, Schema::string().or_null())))
-            .chain([has("avatar_url", Schema::string().or_null()), has("services", Schema::list(Schema::any()))]),
+            .chain(channel.map(|key| required_schema_member(key, JsonSchema::string().nullable())))
+            .chain([
+                required_schema_member("avatar_url", JsonSchema::string().nullable()),
+                required_schema_member("services", JsonSchema::list(JsonSchema::any())),
+            ]),
     )
 }
 
-fn bot_change() -> Schema {
+fn bot_change() -> JsonSchema {
     let more = [
-        may("full_name", Schema::string()),
-        may("is_active", Schema::boolean()),
-        may("owner_id", Schema::integer().or_null()),
+        optional_schema_member("full_name", JsonSchema::string()),
+        optional_schema_member("is_active", JsonSchema::boolean()),
+        optional_schema_member("owner_id", JsonSchema::integer().nullable()),
     ];
-    Schema::object(integers(["user_id"]).chain(more))
+    JsonSchema::object(integers(["user_id"]).chain(more))
 }
 
 fn groups() -> [EventKind; 7] {
-    let of = |key: &'static str| integers(["group_id"]).chain([has(key, numbers())]).collect();
-    let changed = Schema::object([
-        may("name", Schema::string()),
-        may("description", Schema::string()),
-        may("can_mention_group", Schema::named("Permission")),
-        may("deactivated", Schema::boolean()),
+    let of = |key: &'static str| integers(["group_id"]).chain([required_schema_member(key, numbers())]).collect();
+    let changed = JsonSchema::object([
+        optional_schema_member("name", JsonSchema::string()),
+        optional_schema_member("description", JsonSchema::string()),
+        optional_schema_member("can_mention_group", JsonSchema::reference_to("Permission")),
+        optional_schema_member("deactivated", JsonSchema::boolean()),
     ]);
     [
-        ("user_group", Some("add"), vec![has("group", Schema::named("UserGroup"))]),
-        ("user_group", Some("update"), integers(["group_id"]).chain([has("data", changed)]).collect()),
+        ("user_group", Some("add"), vec![required_schema_member("group", JsonSchema::reference_to("UserGroup"))]),
+        (
+            "user_group",
+            Some("update"),
+            integers(["group_id"]).chain([required_schema_member("data", changed)]).collect(),
+        ),
         ("user_group", Some("add_members"), of("user_ids")),
         ("user_group", Some("remove_members"), of("user_ids")),
         ("user_group", Some("add_subgroups"), of("direct_subgroup_ids")),
@@ -282,52 +344,68 @@ fn groups() -> [EventKind; 7] {
 }
 
 fn channels() -> [EventKind; 9] {
-    let all = || vec![has("streams", Schema::list(Schema::object(channel())))];
-    let value = || has("value", Schema::any().meaning("What the property is now."));
+    let all = || vec![required_schema_member("streams", JsonSchema::list(JsonSchema::object(channel())))];
+    let value = || required_schema_member("value", JsonSchema::any().with_description("What the property is now."));
     let with_it = [
-        may("rendered_description", Schema::string()),
-        may("history_public_to_subscribers", Schema::boolean()),
-        may("is_web_public", Schema::boolean()),
+        optional_schema_member("rendered_description", JsonSchema::string()),
+        optional_schema_member("history_public_to_subscribers", JsonSchema::boolean()),
+        optional_schema_member("is_web_public", JsonSchema::boolean()),
     ];
     let changed = integers(["stream_id"]).chain(texts(["name", "property"])).chain([value()]).chain(with_it);
-    let left = Schema::object(integers(["stream_id"]).chain(texts(["name"])));
-    let peers = || vec![has("stream_ids", numbers()), has("user_ids", numbers())];
+    let left = JsonSchema::object(integers(["stream_id"]).chain(texts(["name"])));
+    let peers = || vec![required_schema_member("stream_ids", numbers()), required_schema_member("user_ids", numbers())];
     let chosen = integers(["stream_id"]).chain(texts(["property"])).chain([value()]);
     [
         ("stream", Some("create"), all()),
-        ("stream", Some("delete"), all().into_iter().chain([has("stream_ids", numbers())]).collect()),
+        (
+            "stream",
+            Some("delete"),
+            all().into_iter().chain([required_schema_member("stream_ids", numbers())]).collect(),
+        ),
         ("stream", Some("update"), changed.collect()),
-        ("subscription", Some("add"), vec![has("subscriptions", Schema::list(Schema::named("Subscription")))]),
-        ("subscription", Some("remove"), vec![has("subscriptions", Schema::list(left))]),
+        (
+            "subscription",
+            Some("add"),
+            vec![required_schema_member("subscriptions", JsonSchema::list(JsonSchema::reference_to("Subscription")))],
+        ),
+        ("subscription", Some("remove"), vec![required_schema_member("subscriptions", JsonSchema::list(left))]),
         ("subscription", Some("update"), chosen.collect()),
         ("subscription", Some("peer_add"), peers()),
         ("subscription", Some("peer_remove"), peers()),
-        ("default_streams", None, vec![has("default_streams", Schema::list(Schema::object(channel())))]),
+        (
+            "default_streams",
+            None,
+            vec![required_schema_member("default_streams", JsonSchema::list(JsonSchema::object(channel())))],
+        ),
     ]
 }
 
 fn organization() -> [EventKind; 14] {
-    let value = || has("value", Schema::any().meaning("What the property is now."));
-    let data = Schema::map(Schema::any()).meaning("Properties of the organization, by their names.");
+    let value = || required_schema_member("value", JsonSchema::any().with_description("What the property is now."));
+    let data = JsonSchema::map(JsonSchema::any()).with_description("Properties of the organization, by their names.");
     let domain = || {
         let members = texts(["domain"]).chain(switches(["allow_subdomains"]));
-        vec![has("realm_domain", Schema::object(members))]
+        vec![required_schema_member("realm_domain", JsonSchema::object(members))]
     };
-    let playground = Schema::object(integers(["id"]).chain(texts(["name", "pygments_language", "url_template"])));
-    let list = |key, of| vec![has(key, Schema::list(of))];
+    let playground = JsonSchema::object(integers(["id"]).chain(texts(["name", "pygments_language", "url_template"])));
+    let list = |key, of| vec![required_schema_member(key, JsonSchema::list(of))];
     [
         ("realm", Some("update"), texts(["property"]).chain([value()]).collect()),
-        ("realm", Some("update_dict"), texts(["property"]).chain([has("data", data)]).collect()),
-        ("realm_emoji", Some("update"), vec![has("realm_emoji", Schema::map(Schema::named("CustomEmoji")))]),
-        ("realm_linkifiers", None, list("realm_linkifiers", Schema::named("Linkifier"))),
+        ("realm", Some("update_dict"), texts(["property"]).chain([required_schema_member("data", data)]).collect()),
+        (
+            "realm_emoji",
+            Some("update"),
+            vec![required_schema_member("realm_emoji", JsonSchema::map(JsonSchema::reference_to("CustomEmoji")))],
+        ),
+        ("realm_linkifiers", None, list("realm_linkifiers", JsonSchema::reference_to("Linkifier"))),
         ("realm_playgrounds", None, list("realm_playgrounds", playground)),
         ("realm_domains", Some("add"), domain()),
         ("realm_domains", Some("change"), domain()),
         ("realm_domains", Some("remove"), texts(["domain"]).collect()),
         ("realm_user_settings_defaults", Some("update"), texts(["property"]).chain([value()]).collect()),
-        ("custom_profile_fields", None, list("fields", Schema::named("ProfileField"))),
+        ("custom_profile_fields", None, list("fields", JsonSchema::reference_to("ProfileField"))),
         ("invites_changed", None, Vec::new()),
-        ("realm_export", None, list("exports", Schema::named("DataExport"))),
+        ("realm_export", None, list("exports", JsonSchema::reference_to("DataExport"))),
         ("realm_export_consent", None, integers(["user_id"]).chain(switches(["consented"])).collect()),
         ("restart", None, crate::restart::members()),
     ]

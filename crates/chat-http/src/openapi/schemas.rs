@@ -5,13 +5,13 @@ use chat_core::wire::settings::{SETTINGS, UserSettingDefaults};
 use serde_json::{Map, Value};
 
 use super::{error_schema, event_schemas};
-use crate::schema::{Member, Schema, has, may};
+use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
 
 /// All of them, by their names.
 pub(super) fn all() -> Map<String, Value> {
-    let named: [(&str, Schema); 21] = [
+    let named: [(&str, JsonSchema); 21] = [
         ("Attachment", attachment()),
-        ("Channel", Schema::object(channel())),
+        ("Channel", JsonSchema::object(channel())),
         ("CustomEmoji", custom_emoji()),
         ("DataExport", data_export()),
         ("Draft", draft()),
@@ -27,38 +27,38 @@ pub(super) fn all() -> Map<String, Value> {
         ("SavedSnippet", saved_snippet()),
         ("ScheduledMessage", scheduled_message()),
         ("Status", status()),
-        ("Subscription", Schema::object(subscription())),
+        ("Subscription", JsonSchema::object(subscription())),
         ("Permission", permission()),
-        ("User", Schema::object(user())),
+        ("User", JsonSchema::object(user())),
         ("UserGroup", user_group()),
     ];
     let named = named.into_iter().map(|(name, schema)| (name.to_owned(), schema));
     named.chain(event_schemas::all()).map(|(name, schema)| (name, schema.into())).collect()
 }
 
-pub(super) fn integers<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = Member> {
-    keys.into_iter().map(|key| has(key, Schema::integer()))
+pub(super) fn integers<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = SchemaMember> {
+    keys.into_iter().map(|key| required_schema_member(key, JsonSchema::integer()))
 }
 
-pub(super) fn texts<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = Member> {
-    keys.into_iter().map(|key| has(key, Schema::string()))
+pub(super) fn texts<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = SchemaMember> {
+    keys.into_iter().map(|key| required_schema_member(key, JsonSchema::string()))
 }
 
-pub(super) fn switches<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = Member> {
-    keys.into_iter().map(|key| has(key, Schema::boolean()))
+pub(super) fn switches<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = SchemaMember> {
+    keys.into_iter().map(|key| required_schema_member(key, JsonSchema::boolean()))
 }
 
-pub(super) fn integers_or_null<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = Member> {
-    keys.into_iter().map(|key| has(key, Schema::integer().or_null()))
+pub(super) fn integers_or_null<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = SchemaMember> {
+    keys.into_iter().map(|key| required_schema_member(key, JsonSchema::integer().nullable()))
 }
 
-fn attachment() -> Schema {
-    let message = Schema::object(integers(["id", "date_sent"]));
-    let more = [has("messages", Schema::list(message).meaning("Those that use it."))];
-    Schema::object(integers(["id", "size", "create_time"]).chain(texts(["name", "path_id"])).chain(more))
+fn attachment() -> JsonSchema {
+    let message = JsonSchema::object(integers(["id", "date_sent"]));
+    let more = [required_schema_member("messages", JsonSchema::list(message).with_description("Those that use it."))];
+    JsonSchema::object(integers(["id", "size", "create_time"]).chain(texts(["name", "path_id"])).chain(more))
 }
 
-pub(super) fn channel() -> Vec<Member> {
+pub(super) fn channel() -> Vec<SchemaMember> {
     integers(["stream_id", "date_created", "stream_post_policy", "can_remove_subscribers_group"])
         .chain(texts(["name", "description", "rendered_description"]))
         .chain(switches([
@@ -70,14 +70,17 @@ pub(super) fn channel() -> Vec<Member> {
         ]))
         .chain(integers_or_null(["creator_id", "first_message_id", "message_retention_days", "stream_weekly_traffic"]))
         .chain([
-            may("is_default", Schema::boolean()),
-            may("subscribers", Schema::list(Schema::integer()).meaning("Who is in it, where that was asked for.")),
+            optional_schema_member("is_default", JsonSchema::boolean()),
+            optional_schema_member(
+                "subscribers",
+                JsonSchema::list(JsonSchema::integer()).with_description("Who is in it, where that was asked for."),
+            ),
         ])
         .collect()
 }
 
 /// Returns the members of a channel with what its reader chose for it.
-fn subscription() -> Vec<Member> {
+fn subscription() -> Vec<SchemaMember> {
     let notifications = [
         "desktop_notifications",
         "audible_notifications",
@@ -90,79 +93,98 @@ fn subscription() -> Vec<Member> {
         .into_iter()
         .chain(texts(["color", "email_address"]))
         .chain(switches(["is_muted", "in_home_view", "pin_to_top"]))
-        .chain(notifications.map(|key| has(key, Schema::boolean().or_null().meaning(follows))))
+        .chain(
+            notifications
+                .map(|key| required_schema_member(key, JsonSchema::boolean().nullable().with_description(follows))),
+        )
         .collect()
 }
 
-fn custom_emoji() -> Schema {
-    Schema::object(
+fn custom_emoji() -> JsonSchema {
+    JsonSchema::object(
         texts(["id", "name", "source_url"]).chain(switches(["deactivated"])).chain(integers(["author_id"])).chain([
-            has("still_url", Schema::string().or_null().meaning("The first picture, of an emoji that moves.")),
+            required_schema_member(
+                "still_url",
+                JsonSchema::string().nullable().with_description("The first picture, of an emoji that moves."),
+            ),
         ]),
     )
 }
 
-fn draft() -> Schema {
-    let kind = Schema::words(["", "stream", "private"]);
-    let to = Schema::list(Schema::integer());
-    let more = [has("type", kind), has("to", to)];
-    Schema::object(integers(["id", "timestamp"]).chain(texts(["topic", "content"])).chain(more))
+fn draft() -> JsonSchema {
+    let kind = JsonSchema::one_of_words(["", "stream", "private"]);
+    let to = JsonSchema::list(JsonSchema::integer());
+    let more = [required_schema_member("type", kind), required_schema_member("to", to)];
+    JsonSchema::object(integers(["id", "timestamp"]).chain(texts(["topic", "content"])).chain(more))
 }
 
-fn invitation() -> Schema {
+fn invitation() -> JsonSchema {
     let more = [
-        has("expiry_date", Schema::integer().or_null()),
-        may("email", Schema::string().meaning("Who is invited, unless it is a link.")),
-        may("link_url", Schema::string()),
+        required_schema_member("expiry_date", JsonSchema::integer().nullable()),
+        optional_schema_member("email", JsonSchema::string().with_description("Who is invited, unless it is a link.")),
+        optional_schema_member("link_url", JsonSchema::string()),
     ];
     let numbers = integers(["id", "invited_by_user_id", "invited", "invited_as"]);
-    Schema::object(numbers.chain(switches(["is_multiuse", "notify_referrer_on_join"])).chain(more))
+    JsonSchema::object(numbers.chain(switches(["is_multiuse", "notify_referrer_on_join"])).chain(more))
 }
 
-fn data_export() -> Schema {
-    let when = |key, meaning: &str| has(key, Schema::integer().or_null().meaning(meaning));
+fn data_export() -> JsonSchema {
+    let when =
+        |key, meaning: &str| required_schema_member(key, JsonSchema::integer().nullable().with_description(meaning));
     let more = [
         when("failed_timestamp", "When it failed; null unless it did."),
         when("deleted_timestamp", "When its archive was deleted; null unless it was."),
-        has("export_url", Schema::string().or_null().meaning("Where administrators download the archive.")),
-        has("export_type", Schema::numbers([1, 2]).meaning("1 public data, 2 full with consent.")),
+        required_schema_member(
+            "export_url",
+            JsonSchema::string().nullable().with_description("Where administrators download the archive."),
+        ),
+        required_schema_member(
+            "export_type",
+            JsonSchema::one_of_numbers([1, 2]).with_description("1 public data, 2 full with consent."),
+        ),
     ];
     let of_all = integers(["id", "acting_user_id", "export_time"]).chain(switches(["pending"]));
-    Schema::object(of_all.chain(more))
+    JsonSchema::object(of_all.chain(more))
 }
 
-fn linkifier() -> Schema {
-    Schema::object(integers(["id"]).chain(texts(["pattern", "url_template"])))
+fn linkifier() -> JsonSchema {
+    JsonSchema::object(integers(["id"]).chain(texts(["pattern", "url_template"])))
 }
 
-fn message() -> Schema {
+fn message() -> JsonSchema {
     let flags = [Flag::Read, Flag::Starred, Flag::Collapsed, Flag::Mentioned, Flag::HasAlertWord, Flag::Historical];
     let named = flag_names(&flags).chain(MORE_FLAGS);
-    Schema::object(message_members().into_iter().chain([has("flags", Schema::list(Schema::words(named)))]))
+    JsonSchema::object(
+        message_members()
+            .into_iter()
+            .chain([required_schema_member("flags", JsonSchema::list(JsonSchema::one_of_words(named)))]),
+    )
 }
 
 /// Returns the members of a message but for the reader's flags, which events have beside it.
-pub(super) fn message_members() -> Vec<Member> {
+pub(super) fn message_members() -> Vec<SchemaMember> {
     let user =
-        Schema::object(integers(["id"]).chain(texts(["email", "full_name"])).chain(switches(["is_mirror_dummy"])));
-    let place = Schema::any_of([Schema::string().meaning("The name of the channel."), Schema::list(user)]);
-    let submessage = Schema::object(integers(["id", "message_id", "sender_id"]).chain(texts(["msg_type", "content"])));
+        JsonSchema::object(integers(["id"]).chain(texts(["email", "full_name"])).chain(switches(["is_mirror_dummy"])));
+    let place =
+        JsonSchema::any_of([JsonSchema::string().with_description("The name of the channel."), JsonSchema::list(user)]);
+    let submessage =
+        JsonSchema::object(integers(["id", "message_id", "sender_id"]).chain(texts(["msg_type", "content"])));
     let numbers = integers(["id", "sender_id", "recipient_id", "timestamp"]);
     let words = ["client", "subject", "sender_full_name", "sender_email", "sender_realm_str", "content"];
     let more = [
-        has("content_type", Schema::words(["text/html", "text/x-markdown"])),
-        has("avatar_url", Schema::string().or_null()),
-        has("display_recipient", place),
-        has("type", Schema::words(["stream", "private"])),
-        has("reactions", Schema::list(Schema::named("Reaction"))),
-        has("submessages", Schema::list(submessage)),
-        has("topic_links", Schema::list(Schema::object(texts(["text", "url"])))),
-        may("stream_id", Schema::integer()),
-        may("last_edit_timestamp", Schema::integer()),
-        may("last_moved_timestamp", Schema::integer()),
-        may("edit_history", Schema::list(past())),
-        may("match_content", Schema::string()),
-        may("match_subject", Schema::string()),
+        required_schema_member("content_type", JsonSchema::one_of_words(["text/html", "text/x-markdown"])),
+        required_schema_member("avatar_url", JsonSchema::string().nullable()),
+        required_schema_member("display_recipient", place),
+        required_schema_member("type", JsonSchema::one_of_words(["stream", "private"])),
+        required_schema_member("reactions", JsonSchema::list(JsonSchema::reference_to("Reaction"))),
+        required_schema_member("submessages", JsonSchema::list(submessage)),
+        required_schema_member("topic_links", JsonSchema::list(JsonSchema::object(texts(["text", "url"])))),
+        optional_schema_member("stream_id", JsonSchema::integer()),
+        optional_schema_member("last_edit_timestamp", JsonSchema::integer()),
+        optional_schema_member("last_moved_timestamp", JsonSchema::integer()),
+        optional_schema_member("edit_history", JsonSchema::list(past())),
+        optional_schema_member("match_content", JsonSchema::string()),
+        optional_schema_member("match_subject", JsonSchema::string()),
     ];
     numbers.chain(texts(words)).chain(switches(["is_me_message"])).chain(more).collect()
 }
@@ -171,57 +193,61 @@ pub(super) fn message_members() -> Vec<Member> {
 const MORE_FLAGS: [&str; 3] = ["wildcard_mentioned", "stream_wildcard_mentioned", "topic_wildcard_mentioned"];
 
 /// An earlier state of a message.
-fn past() -> Schema {
-    Schema::object([
-        has("timestamp", Schema::integer()),
-        has("user_id", Schema::integer().or_null()),
-        may("prev_content", Schema::string()),
-        may("prev_rendered_content", Schema::string()),
-        may("prev_stream", Schema::integer()),
-        may("stream", Schema::integer()),
-        may("prev_topic", Schema::string()),
-        may("topic", Schema::string()),
+fn past() -> JsonSchema {
+    JsonSchema::object([
+        required_schema_member("timestamp", JsonSchema::integer()),
+        required_schema_member("user_id", JsonSchema::integer().nullable()),
+        optional_schema_member("prev_content", JsonSchema::string()),
+        optional_schema_member("prev_rendered_content", JsonSchema::string()),
+        optional_schema_member("prev_stream", JsonSchema::integer()),
+        optional_schema_member("stream", JsonSchema::integer()),
+        optional_schema_member("prev_topic", JsonSchema::string()),
+        optional_schema_member("topic", JsonSchema::string()),
     ])
 }
 
 /// Returns the preferences of a user, by their names.
-fn preferences() -> Schema {
-    let of = |(name, _, preset): &(&'static str, _, UserSettingDefaults)| has(name, preference(*preset));
-    let set = Schema::object(texts(["key", "text"]));
+fn preferences() -> JsonSchema {
+    let of =
+        |(name, _, preset): &(&'static str, _, UserSettingDefaults)| required_schema_member(name, preference(*preset));
+    let set = JsonSchema::object(texts(["key", "text"]));
     let more = [
-        may("timezone", Schema::string()),
-        has("available_notification_sounds", Schema::list(Schema::string())),
-        has("emojiset_choices", Schema::list(set)),
+        optional_schema_member("timezone", JsonSchema::string()),
+        required_schema_member("available_notification_sounds", JsonSchema::list(JsonSchema::string())),
+        required_schema_member("emojiset_choices", JsonSchema::list(set)),
     ];
-    Schema::object(SETTINGS.iter().map(of).chain(more))
+    JsonSchema::object(SETTINGS.iter().map(of).chain(more))
 }
 
 /// Returns what a preference can be.
-pub(crate) fn preference(preset: UserSettingDefaults) -> Schema {
+pub(crate) fn preference(preset: UserSettingDefaults) -> JsonSchema {
     match preset {
-        UserSettingDefaults::Flag(_) => Schema::boolean(),
-        UserSettingDefaults::Number(_) => Schema::integer(),
-        UserSettingDefaults::Word(_) => Schema::string(),
+        UserSettingDefaults::Flag(_) => JsonSchema::boolean(),
+        UserSettingDefaults::Number(_) => JsonSchema::integer(),
+        UserSettingDefaults::Word(_) => JsonSchema::string(),
     }
 }
 
-fn presence() -> Schema {
-    let times = Schema::object(integers(["active_timestamp", "idle_timestamp"]));
-    let status = || has("status", Schema::words(["active", "idle"]));
-    let of_client = Schema::object(integers(["timestamp"]).chain(texts(["client"])).chain([status()]));
+fn presence() -> JsonSchema {
+    let times = JsonSchema::object(integers(["active_timestamp", "idle_timestamp"]));
+    let status = || required_schema_member("status", JsonSchema::one_of_words(["active", "idle"]));
+    let of_client = JsonSchema::object(integers(["timestamp"]).chain(texts(["client"])).chain([status()]));
     let pushable = integers(["timestamp"]).chain(texts(["client"])).chain(switches(["pushable"]));
-    let website = Schema::object(pushable.chain([status()]));
-    let older = Schema::object([has("aggregated", of_client), has("website", website)]);
-    Schema::any_of([times.meaning("The short form."), older.meaning("The older form.")])
+    let website = JsonSchema::object(pushable.chain([status()]));
+    let older = JsonSchema::object([
+        required_schema_member("aggregated", of_client),
+        required_schema_member("website", website),
+    ]);
+    JsonSchema::any_of([times.with_description("The short form."), older.with_description("The older form.")])
 }
 
-fn profile_field() -> Schema {
+fn profile_field() -> JsonSchema {
     let more = [
-        has("type", Schema::integer().at_least(1).at_most(8)),
-        may("field_data", Schema::string().meaning("JSON, or empty.")),
-        may("display_in_profile_summary", Schema::boolean()),
+        required_schema_member("type", JsonSchema::integer().with_minimum(1).with_maximum(8)),
+        optional_schema_member("field_data", JsonSchema::string().with_description("JSON, or empty.")),
+        optional_schema_member("display_in_profile_summary", JsonSchema::boolean()),
     ];
-    Schema::object(
+    JsonSchema::object(
         integers(["id", "order"])
             .chain(texts(["name", "hint"]))
             .chain(switches(["required", "editable_by_user"]))
@@ -229,54 +255,73 @@ fn profile_field() -> Schema {
     )
 }
 
-fn reaction() -> Schema {
-    let user = Schema::object(integers(["id"]).chain(texts(["email", "full_name"]))).or_null();
-    let kind = Schema::words(["unicode_emoji", "realm_emoji", "zulip_extra_emoji"]);
-    let more = [has("reaction_type", kind), has("user", user)];
-    Schema::object(integers(["user_id"]).chain(texts(["emoji_name", "emoji_code"])).chain(more))
+fn reaction() -> JsonSchema {
+    let user = JsonSchema::object(integers(["id"]).chain(texts(["email", "full_name"]))).nullable();
+    let kind = JsonSchema::one_of_words(["unicode_emoji", "realm_emoji", "zulip_extra_emoji"]);
+    let more = [required_schema_member("reaction_type", kind), required_schema_member("user", user)];
+    JsonSchema::object(integers(["user_id"]).chain(texts(["emoji_name", "emoji_code"])).chain(more))
 }
 
-fn scheduled_message() -> Schema {
-    let to = Schema::any_of([Schema::integer().meaning("A channel."), Schema::list(Schema::integer())]);
+fn scheduled_message() -> JsonSchema {
+    let to = JsonSchema::any_of([
+        JsonSchema::integer().with_description("A channel."),
+        JsonSchema::list(JsonSchema::integer()),
+    ]);
     let more = [
-        has("type", Schema::words(["stream", "private"])),
-        has("to", to),
-        may("topic", Schema::string()),
-        has("failed", Schema::boolean().meaning("Whether it was due and could not be sent.")),
+        required_schema_member("type", JsonSchema::one_of_words(["stream", "private"])),
+        required_schema_member("to", to),
+        optional_schema_member("topic", JsonSchema::string()),
+        required_schema_member(
+            "failed",
+            JsonSchema::boolean().with_description("Whether it was due and could not be sent."),
+        ),
     ];
     let numbers = integers(["scheduled_message_id", "scheduled_delivery_timestamp"]);
-    Schema::object(numbers.chain(texts(["content", "rendered_content"])).chain(more))
+    JsonSchema::object(numbers.chain(texts(["content", "rendered_content"])).chain(more))
 }
 
-fn saved_snippet() -> Schema {
-    Schema::object(integers(["id", "date_created"]).chain(texts(["title", "content"])))
+fn saved_snippet() -> JsonSchema {
+    JsonSchema::object(integers(["id", "date_created"]).chain(texts(["title", "content"])))
 }
 
-fn navigation_view() -> Schema {
-    let name = Schema::string().or_null().meaning("Null for a view that every client has.");
-    Schema::object(texts(["fragment"]).chain(switches(["is_pinned"])).chain([has("name", name)]))
+fn navigation_view() -> JsonSchema {
+    let name = JsonSchema::string().nullable().with_description("Null for a view that every client has.");
+    JsonSchema::object(texts(["fragment"]).chain(switches(["is_pinned"])).chain([required_schema_member("name", name)]))
 }
 
-fn status() -> Schema {
-    let texts = ["status_text", "emoji_name", "emoji_code", "reaction_type"].map(|key| may(key, Schema::string()));
-    Schema::object(texts.into_iter().chain([may("away", Schema::boolean())]))
+fn status() -> JsonSchema {
+    let texts = ["status_text", "emoji_name", "emoji_code", "reaction_type"]
+        .map(|key| optional_schema_member(key, JsonSchema::string()));
+    JsonSchema::object(texts.into_iter().chain([optional_schema_member("away", JsonSchema::boolean())]))
 }
 
 /// Who may do something.
-fn permission() -> Schema {
-    let list = || Schema::list(Schema::integer());
-    let named = Schema::object([has("direct_members", list()), has("direct_subgroups", list())]);
-    Schema::any_of([Schema::integer().meaning("The members of a group."), named])
+fn permission() -> JsonSchema {
+    let list = || JsonSchema::list(JsonSchema::integer());
+    let named = JsonSchema::object([
+        required_schema_member("direct_members", list()),
+        required_schema_member("direct_subgroups", list()),
+    ]);
+    JsonSchema::any_of([JsonSchema::integer().with_description("The members of a group."), named])
 }
 
 /// Returns the members of a user.
-pub(crate) fn user() -> Vec<Member> {
-    let answer = Schema::object([has("value", Schema::string()), may("rendered_value", Schema::string())]);
+pub(crate) fn user() -> Vec<SchemaMember> {
+    let answer = JsonSchema::object([
+        required_schema_member("value", JsonSchema::string()),
+        optional_schema_member("rendered_value", JsonSchema::string()),
+    ]);
     let more = [
-        has("delivery_email", Schema::string().or_null().meaning("Null where the reader is not shown it.")),
-        has("avatar_url", Schema::string().or_null()),
-        may("is_active", Schema::boolean()),
-        may("profile_data", Schema::map(answer).meaning("Answers, by the numbers of the profile fields.")),
+        required_schema_member(
+            "delivery_email",
+            JsonSchema::string().nullable().with_description("Null where the reader is not shown it."),
+        ),
+        required_schema_member("avatar_url", JsonSchema::string().nullable()),
+        optional_schema_member("is_active", JsonSchema::boolean()),
+        optional_schema_member(
+            "profile_data",
+            JsonSchema::map(answer).with_description("Answers, by the numbers of the profile fields."),
+        ),
     ];
     integers(["user_id", "role", "avatar_version"])
         .chain(texts(["email", "full_name", "date_joined", "timezone"]))
@@ -286,14 +331,14 @@ pub(crate) fn user() -> Vec<Member> {
         .collect()
 }
 
-fn user_group() -> Schema {
-    let list = || Schema::list(Schema::integer());
+fn user_group() -> JsonSchema {
+    let list = || JsonSchema::list(JsonSchema::integer());
     let more = [
-        has("members", list()),
-        has("direct_subgroup_ids", list()),
-        has("can_mention_group", Schema::named("Permission")),
+        required_schema_member("members", list()),
+        required_schema_member("direct_subgroup_ids", list()),
+        required_schema_member("can_mention_group", JsonSchema::reference_to("Permission")),
     ];
     let switches = switches(["is_system_group", "deactivated"]);
     let origin = integers_or_null(["creator_id", "date_created"]);
-    Schema::object(integers(["id"]).chain(texts(["name", "description"])).chain(switches).chain(origin).chain(more))
+    JsonSchema::object(integers(["id"]).chain(texts(["name", "description"])).chain(switches).chain(origin).chain(more))
 }

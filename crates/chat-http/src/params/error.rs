@@ -35,7 +35,7 @@ pub enum ParamError {
         /// Where.
         path: String,
         /// What it should be.
-        expected: Expected,
+        expected: ExpectedJsonType,
     },
     /// None of the words the parameter knows.
     #[error("Invalid {path}")]
@@ -136,7 +136,7 @@ pub enum ParamError {
 
 /// The type a JSON value should have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedJsonType {
     /// `true` or `false`.
     Boolean,
     /// A number without fraction.
@@ -149,7 +149,7 @@ pub enum Expected {
     Dict,
 }
 
-impl fmt::Display for Expected {
+impl fmt::Display for ExpectedJsonType {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Boolean => "a boolean",

@@ -7,33 +7,33 @@ use std::marker::PhantomData;
 use chat_core::id::{ChannelId, UserGroupId, UserId};
 use serde_json::Value;
 
-use super::kind::{WordEnum, word, words};
+use super::kind::{WordEnum, parse_enum_word, words};
 use super::reader::unreadable;
-use super::{Expected, ParamError, ParamFormat, ParamKind, RawParam};
+use super::{ExpectedJsonType, ParamDecoder, ParamError, ParamWireFormat, RawParam};
+use crate::json_schema::JsonSchema;
 use crate::limits::JSON_MAX_DEPTH;
-use crate::schema::Schema;
 
-/// A value sent as JSON text: `[1, 2]`, `true`, `null`, `"quoted"`.
+/// A parameter that is sent as JSON text: `[1, 2]`, `true`, `null`, `"quoted"`.
 #[derive(Debug)]
-pub struct Json<T>(PhantomData<T>);
+pub struct JsonParam<T>(PhantomData<T>);
 
-impl<T: FromJson> ParamKind for Json<T> {
+impl<T: FromJson> ParamDecoder for JsonParam<T> {
     type Value = T;
 
-    fn form() -> ParamFormat {
-        ParamFormat::json(T::schema())
+    fn wire_format() -> ParamWireFormat {
+        ParamWireFormat::json(T::json_schema())
     }
 
-    fn to_json(value: &T) -> Option<Value> {
-        value.to_json()
+    fn documented_default(value: &T) -> Option<Value> {
+        value.documented_default()
     }
 
     fn decode(param: RawParam<'_>) -> Result<T, ParamError> {
-        if let Some(value) = T::at_once(param.text) {
+        if let Some(value) = T::parse_fast(param.text) {
             return Ok(value);
         }
         let value = parse(param)?;
-        T::from_json(value, &JsonPath::name(param.name))
+        T::from_json(value, &ParamValuePath::root(param.name))
     }
 }
 
@@ -72,10 +72,10 @@ fn without_nul(text: &str) -> Result<(), JsonTextError> {
     if text.contains('\0') { Err(JsonTextError::Nul) } else { Ok(()) }
 }
 
-/// Where in a parameter a value is. Prints as `name[0]["key"]`.
+/// The path to a value within a parameter; prints as `name[0]["key"]`.
 #[derive(Debug, Clone, Copy)]
-pub struct JsonPath<'a> {
-    parent: Option<&'a JsonPath<'a>>,
+pub struct ParamValuePath<'a> {
+    parent: Option<&'a ParamValuePath<'a>>,
     step: PathStep<'a>,
 }
 
@@ -86,33 +86,34 @@ enum PathStep<'a> {
     Key(&'a str),
 }
 
-impl<'a> JsonPath<'a> {
-    /// Returns the whole value of a parameter.
+impl<'a> ParamValuePath<'a> {
+    /// Returns the path of the whole value of the parameter `name`.
     #[must_use]
-    pub const fn name(name: &'a str) -> Self {
+    pub const fn root(name: &'a str) -> Self {
         Self { parent: None, step: PathStep::Name(name) }
     }
 
-    /// An element of the array here.
+    /// Returns the path of an element of the array at this path.
     #[must_use]
-    pub const fn index(&'a self, index: usize) -> Self {
+    pub const fn element(&'a self, index: usize) -> Self {
         Self { parent: Some(self), step: PathStep::Index(index) }
     }
 
-    /// A member of the object here; also how the alternatives of a value of several types are named.
+    /// Returns the path of a member of the object at this path; it also names the alternatives of a value of several
+    /// types.
     #[must_use]
-    pub const fn key(&'a self, key: &'a str) -> Self {
+    pub const fn member(&'a self, key: &'a str) -> Self {
         Self { parent: Some(self), step: PathStep::Key(key) }
     }
 
-    /// Returns the error of holding another type than `expected` here.
+    /// Returns the error that the value at this path has another type than `expected`.
     #[must_use]
-    pub fn is_not(&self, expected: Expected) -> ParamError {
+    pub fn wrong_type_error(&self, expected: ExpectedJsonType) -> ParamError {
         ParamError::WrongType { path: self.to_string(), expected }
     }
 }
 
-impl fmt::Display for JsonPath<'_> {
+impl fmt::Display for ParamValuePath<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(parent) = self.parent {
             parent.fmt(formatter)?;
@@ -125,59 +126,60 @@ impl fmt::Display for JsonPath<'_> {
     }
 }
 
-/// A type that a JSON value is read into, strictly: `"5"` and `5.0` are no integers, `1` is no boolean.
+/// A type that is parsed strictly from a JSON value: `"5"` and `5.0` are no integers, `1` is no boolean.
 pub trait FromJson: Sized {
     /// Reads the value found at `path`.
     ///
     /// # Errors
     /// When it is another type, or outside the type's limits; the error names the path.
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError>;
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError>;
 
-    /// Reads a text without a value between, where there are types that are read much faster so. What it refuses is
-    /// read as any other and may be accepted then.
+    /// Parses JSON text without a value between, for types that are parsed much faster so. What it refuses (`None`) is
+    /// read by [`Self::from_json`] as any other and may be accepted then.
     #[must_use]
-    fn at_once(_text: &str) -> Option<Self> {
+    fn parse_fast(_text: &str) -> Option<Self> {
         None
     }
 
-    /// The same of a list of it.
+    /// Parses the JSON text of a list of it as [`Self::parse_fast`] parses one; `None` falls back to
+    /// [`Self::from_json`].
     #[must_use]
-    fn all_at_once(_text: &str) -> Option<Vec<Self>> {
+    fn parse_list_fast(_text: &str) -> Option<Vec<Self>> {
         None
     }
 
-    /// Returns what values it is read from.
-    fn schema() -> Schema;
+    /// Returns the JSON Schema of the values that are accepted.
+    fn json_schema() -> JsonSchema;
 
-    /// Returns the JSON it is read from, for the default in the API's document.
-    fn to_json(&self) -> Option<Value> {
+    /// Returns the JSON that the value is read from, for the default in the API's document.
+    fn documented_default(&self) -> Option<Value> {
         None
     }
 }
 
 impl FromJson for bool {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
-        value.as_bool().ok_or_else(|| path.is_not(Expected::Boolean))
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
+        value.as_bool().ok_or_else(|| path.wrong_type_error(ExpectedJsonType::Boolean))
     }
 
-    fn schema() -> Schema {
-        Schema::boolean()
+    fn json_schema() -> JsonSchema {
+        JsonSchema::boolean()
     }
 
-    fn to_json(&self) -> Option<Value> {
+    fn documented_default(&self) -> Option<Value> {
         Some((*self).into())
     }
 }
 
 impl FromJson for i64 {
-    fn all_at_once(text: &str) -> Option<Vec<Self>> {
+    fn parse_list_fast(text: &str) -> Option<Vec<Self>> {
         // A number of a value is a text of its own, and clients send thousands.
         serde_json::from_str(text).ok()
     }
 
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         let Value::Number(number) = value else {
-            return Err(path.is_not(Expected::Integer));
+            return Err(path.wrong_type_error(ExpectedJsonType::Integer));
         };
         if let Some(integer) = number.as_i64() {
             return Ok(integer);
@@ -186,15 +188,15 @@ impl FromJson for i64 {
         match digits.strip_prefix('-') {
             Some(rest) if is_digits(rest) => Err(ParamError::TooSmall { path: path.to_string() }),
             None if is_digits(&digits) => Err(ParamError::TooLarge { path: path.to_string() }),
-            _ => Err(path.is_not(Expected::Integer)),
+            _ => Err(path.wrong_type_error(ExpectedJsonType::Integer)),
         }
     }
 
-    fn schema() -> Schema {
-        Schema::integer()
+    fn json_schema() -> JsonSchema {
+        JsonSchema::integer()
     }
 
-    fn to_json(&self) -> Option<Value> {
+    fn documented_default(&self) -> Option<Value> {
         Some((*self).into())
     }
 }
@@ -204,112 +206,112 @@ fn is_digits(text: &str) -> bool {
 }
 
 impl FromJson for String {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         match value {
             Value::String(text) => Ok(text),
-            _ => Err(path.is_not(Expected::String)),
+            _ => Err(path.wrong_type_error(ExpectedJsonType::String)),
         }
     }
 
-    fn schema() -> Schema {
-        Schema::string()
+    fn json_schema() -> JsonSchema {
+        JsonSchema::string()
     }
 
-    fn to_json(&self) -> Option<Value> {
+    fn documented_default(&self) -> Option<Value> {
         Some(self.as_str().into())
     }
 }
 
 /// `null` is `None`.
 impl<T: FromJson> FromJson for Option<T> {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         if value.is_null() { Ok(None) } else { T::from_json(value, path).map(Some) }
     }
 
-    fn schema() -> Schema {
-        T::schema().or_null()
+    fn json_schema() -> JsonSchema {
+        T::json_schema().nullable()
     }
 
-    fn to_json(&self) -> Option<Value> {
-        Some(self.as_ref().map_or(Value::Null, |value| value.to_json().unwrap_or_default()))
+    fn documented_default(&self) -> Option<Value> {
+        Some(self.as_ref().map_or(Value::Null, |value| value.documented_default().unwrap_or_default()))
     }
 }
 
 impl<T: FromJson> FromJson for Vec<T> {
-    fn at_once(text: &str) -> Option<Self> {
-        T::all_at_once(text)
+    fn parse_fast(text: &str) -> Option<Self> {
+        T::parse_list_fast(text)
     }
 
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         let Value::Array(elements) = value else {
-            return Err(path.is_not(Expected::List));
+            return Err(path.wrong_type_error(ExpectedJsonType::List));
         };
-        let read = |(index, element)| T::from_json(element, &path.index(index));
+        let read = |(index, element)| T::from_json(element, &path.element(index));
         elements.into_iter().enumerate().map(read).collect()
     }
 
-    fn schema() -> Schema {
-        Schema::list(T::schema())
+    fn json_schema() -> JsonSchema {
+        JsonSchema::list(T::json_schema())
     }
 
-    fn to_json(&self) -> Option<Value> {
-        self.iter().map(FromJson::to_json).collect()
+    fn documented_default(&self) -> Option<Value> {
+        self.iter().map(FromJson::documented_default).collect()
     }
 }
 
 impl<T: FromJson> FromJson for BTreeMap<String, T> {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         let Value::Object(members) = value else {
-            return Err(path.is_not(Expected::Dict));
+            return Err(path.wrong_type_error(ExpectedJsonType::Dict));
         };
         let read =
-            |(key, member): (String, Value)| T::from_json(member, &path.key(&key)).map(|value| (key.clone(), value));
+            |(key, member): (String, Value)| T::from_json(member, &path.member(&key)).map(|value| (key.clone(), value));
         members.into_iter().map(read).collect()
     }
 
-    fn schema() -> Schema {
-        Schema::map(T::schema())
+    fn json_schema() -> JsonSchema {
+        JsonSchema::map(T::json_schema())
     }
 }
 
 /// Any JSON, for values whose shape only the rules know.
 impl FromJson for Value {
-    fn from_json(value: Value, _: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, _: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         Ok(value)
     }
 
-    fn schema() -> Schema {
-        Schema::any()
+    fn json_schema() -> JsonSchema {
+        JsonSchema::any()
     }
 }
 
 impl FromJson for UserId {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         i64::from_json(value, path).map(Self)
     }
 
-    fn schema() -> Schema {
-        Schema::integer()
+    fn json_schema() -> JsonSchema {
+        JsonSchema::integer()
     }
 }
 
 impl FromJson for ChannelId {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         i64::from_json(value, path).map(Self)
     }
 
-    fn schema() -> Schema {
-        Schema::integer()
+    fn json_schema() -> JsonSchema {
+        JsonSchema::integer()
     }
 }
 
 impl FromJson for UserGroupId {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         i64::from_json(value, path).map(Self)
     }
 
-    fn schema() -> Schema {
-        Schema::integer()
+    fn json_schema() -> JsonSchema {
+        JsonSchema::integer()
     }
 }
 
@@ -318,7 +320,7 @@ impl FromJson for UserGroupId {
 pub struct BoundedInteger<const LEAST: i64, const MOST: i64>(i64);
 
 /// An integer that is not negative.
-pub type NonNegative = BoundedInteger<0, { i64::MAX }>;
+pub type NonNegativeInteger = BoundedInteger<0, { i64::MAX }>;
 
 impl<const LEAST: i64, const MOST: i64> BoundedInteger<LEAST, MOST> {
     /// Returns the integer.
@@ -329,7 +331,7 @@ impl<const LEAST: i64, const MOST: i64> BoundedInteger<LEAST, MOST> {
 }
 
 impl<const LEAST: i64, const MOST: i64> FromJson for BoundedInteger<LEAST, MOST> {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         let integer = i64::from_json(value, path)?;
         if integer < LEAST {
             return Err(ParamError::TooSmall { path: path.to_string() });
@@ -340,9 +342,9 @@ impl<const LEAST: i64, const MOST: i64> FromJson for BoundedInteger<LEAST, MOST>
         Ok(Self(integer))
     }
 
-    fn schema() -> Schema {
-        let schema = Schema::integer().at_least(LEAST);
-        if MOST < i64::MAX { schema.at_most(MOST) } else { schema }
+    fn json_schema() -> JsonSchema {
+        let schema = JsonSchema::integer().with_minimum(LEAST);
+        if MOST < i64::MAX { schema.with_maximum(MOST) } else { schema }
     }
 }
 
@@ -351,53 +353,53 @@ impl<const LEAST: i64, const MOST: i64> FromJson for BoundedInteger<LEAST, MOST>
 pub struct BoundedString<const LIMIT: usize>(pub String);
 
 impl<const LIMIT: usize> FromJson for BoundedString<LIMIT> {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         let text = String::from_json(value, path)?;
-        super::max_chars(&text, LIMIT, path)?;
+        super::check_max_chars(&text, LIMIT, path)?;
         Ok(Self(text))
     }
 
-    fn schema() -> Schema {
-        Schema::string().at_most_chars(LIMIT)
+    fn json_schema() -> JsonSchema {
+        JsonSchema::string().with_max_length(LIMIT)
     }
 }
 
-/// A type whose values are numbers on the wire.
+/// An enumeration whose values are numbers on the wire.
 pub trait NumberEnum: Copy + PartialEq + 'static {
-    /// Every number and its value.
+    /// Every number on the wire with its value.
     const NUMBERS: &'static [(i64, Self)];
 }
 
-/// An integer out of `E`'s numbers.
+/// A JSON integer that is one of the numbers of the enumeration `E`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ListedNumber<E>(pub E);
+pub struct EnumNumberJson<E>(pub E);
 
-impl<E: NumberEnum> FromJson for ListedNumber<E> {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+impl<E: NumberEnum> FromJson for EnumNumberJson<E> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         let integer = i64::from_json(value, path)?;
         let found = E::NUMBERS.iter().find(|(number, _)| *number == integer);
         found.map(|(_, value)| Self(*value)).ok_or_else(|| ParamError::NotListed { path: path.to_string() })
     }
 
-    fn schema() -> Schema {
-        Schema::numbers(E::NUMBERS.iter().map(|(number, _)| *number))
+    fn json_schema() -> JsonSchema {
+        JsonSchema::one_of_numbers(E::NUMBERS.iter().map(|(number, _)| *number))
     }
 
-    fn to_json(&self) -> Option<Value> {
+    fn documented_default(&self) -> Option<Value> {
         E::NUMBERS.iter().find(|(_, value)| *value == self.0).map(|(number, _)| (*number).into())
     }
 }
 
-/// A string out of `E`'s words.
+/// A JSON string that is one of the words of the enumeration `E`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct JsonWord<E>(pub E);
+pub struct EnumWordJson<E>(pub E);
 
-impl<E: WordEnum> FromJson for JsonWord<E> {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
-        word(&String::from_json(value, path)?, path).map(Self)
+impl<E: WordEnum> FromJson for EnumWordJson<E> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
+        parse_enum_word(&String::from_json(value, path)?, path).map(Self)
     }
 
-    fn schema() -> Schema {
+    fn json_schema() -> JsonSchema {
         words::<E>()
     }
 }

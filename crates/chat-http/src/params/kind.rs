@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 use serde_json::Value;
 
-use super::json::JsonPath;
-use super::{ParamError, ParamFormat};
-use crate::schema::Schema;
+use super::json::ParamValuePath;
+use super::{ParamError, ParamWireFormat};
+use crate::json_schema::JsonSchema;
 
 /// A parameter as it was sent: UTF-8 text, with its name.
 #[derive(Debug, Clone, Copy)]
@@ -18,37 +18,38 @@ pub struct RawParam<'a> {
 }
 
 /// A decoder of a parameter's value.
-pub trait ParamKind {
-    /// What it becomes.
+pub trait ParamDecoder {
+    /// The type of the decoded value.
     type Value;
-    /// Whether the kind has its own answer to a NUL. The others are spared it: no database column holds one.
-    const TAKES_NUL: bool = false;
-    /// Returns how it is written and what it can be.
-    fn form() -> ParamFormat;
+    /// Whether the decoder handles values with a NUL itself. Others are refused before decoding: no database column
+    /// holds one.
+    const ACCEPTS_NUL: bool = false;
+    /// Returns the wire format of the parameter and what its value can be.
+    fn wire_format() -> ParamWireFormat;
     /// Returns the value as JSON, for the default in the API's document.
     #[must_use]
-    fn to_json(_: &Self::Value) -> Option<Value> {
+    fn documented_default(_: &Self::Value) -> Option<Value> {
         None
     }
-    /// Reads the value.
+    /// Decodes the parameter.
     ///
     /// # Errors
     /// When it is not of this kind.
     fn decode(param: RawParam<'_>) -> Result<Self::Value, ParamError>;
 }
 
-/// A raw string, exactly as sent. Quotes around it are part of it.
+/// A parameter of raw text, exactly as sent. Quotes around it are part of it.
 #[derive(Debug)]
 pub struct TextParam;
 
-impl ParamKind for TextParam {
+impl ParamDecoder for TextParam {
     type Value = String;
 
-    fn form() -> ParamFormat {
-        ParamFormat::raw(Schema::string())
+    fn wire_format() -> ParamWireFormat {
+        ParamWireFormat::raw(JsonSchema::string())
     }
 
-    fn to_json(text: &String) -> Option<Value> {
+    fn documented_default(text: &String) -> Option<Value> {
         Some(text.as_str().into())
     }
 
@@ -59,14 +60,14 @@ impl ParamKind for TextParam {
 
 /// A raw string that may hold NUL, for what the rules refuse in their own words (message content).
 #[derive(Debug)]
-pub struct TextParamWithNul;
+pub struct RawTextParamAllowingNul;
 
-impl ParamKind for TextParamWithNul {
+impl ParamDecoder for RawTextParamAllowingNul {
     type Value = String;
-    const TAKES_NUL: bool = true;
+    const ACCEPTS_NUL: bool = true;
 
-    fn form() -> ParamFormat {
-        ParamFormat::raw(Schema::string())
+    fn wire_format() -> ParamWireFormat {
+        ParamWireFormat::raw(JsonSchema::string())
     }
 
     fn decode(param: RawParam<'_>) -> Result<String, ParamError> {
@@ -74,15 +75,15 @@ impl ParamKind for TextParamWithNul {
     }
 }
 
-/// A raw string without white space at its ends, as topics are taken.
+/// A parameter of raw text without white space at its ends, as topics are taken.
 #[derive(Debug)]
-pub struct TrimmedText;
+pub struct TrimmedTextParam;
 
-impl ParamKind for TrimmedText {
+impl ParamDecoder for TrimmedTextParam {
     type Value = String;
 
-    fn form() -> ParamFormat {
-        ParamFormat::raw(Schema::string())
+    fn wire_format() -> ParamWireFormat {
+        ParamWireFormat::raw(JsonSchema::string())
     }
 
     fn decode(param: RawParam<'_>) -> Result<String, ParamError> {
@@ -90,84 +91,84 @@ impl ParamKind for TrimmedText {
     }
 }
 
-/// `K` that is not blank: neither empty nor white space alone.
+/// A parameter `K` that is not blank: neither empty nor white space alone.
 #[derive(Debug)]
-pub struct NotBlank<K>(PhantomData<K>);
+pub struct NonBlankParam<K>(PhantomData<K>);
 
-impl<K: ParamKind<Value = String>> ParamKind for NotBlank<K> {
+impl<K: ParamDecoder<Value = String>> ParamDecoder for NonBlankParam<K> {
     type Value = String;
-    const TAKES_NUL: bool = K::TAKES_NUL;
+    const ACCEPTS_NUL: bool = K::ACCEPTS_NUL;
 
-    fn form() -> ParamFormat {
-        let ParamFormat { schema, is_json } = K::form();
-        ParamFormat { schema: schema.with("pattern", r"\S"), is_json }
+    fn wire_format() -> ParamWireFormat {
+        let ParamWireFormat { schema, is_json } = K::wire_format();
+        ParamWireFormat { schema: schema.with_keyword("pattern", r"\S"), is_json }
     }
 
     fn decode(param: RawParam<'_>) -> Result<String, ParamError> {
         let text = K::decode(param)?;
-        not_blank(&text, &JsonPath::name(param.name))?;
+        check_not_blank(&text, &ParamValuePath::root(param.name))?;
         Ok(text)
     }
 }
 
-/// `K` of at most `LIMIT` characters.
+/// A parameter `K` of at most `LIMIT` characters.
 #[derive(Debug)]
-pub struct MaxChars<K, const LIMIT: usize>(PhantomData<K>);
+pub struct MaxCharsParam<K, const LIMIT: usize>(PhantomData<K>);
 
-impl<K: ParamKind<Value = String>, const LIMIT: usize> ParamKind for MaxChars<K, LIMIT> {
+impl<K: ParamDecoder<Value = String>, const LIMIT: usize> ParamDecoder for MaxCharsParam<K, LIMIT> {
     type Value = String;
-    const TAKES_NUL: bool = K::TAKES_NUL;
+    const ACCEPTS_NUL: bool = K::ACCEPTS_NUL;
 
-    fn form() -> ParamFormat {
-        let ParamFormat { schema, is_json } = K::form();
-        ParamFormat { schema: schema.at_most_chars(LIMIT), is_json }
+    fn wire_format() -> ParamWireFormat {
+        let ParamWireFormat { schema, is_json } = K::wire_format();
+        ParamWireFormat { schema: schema.with_max_length(LIMIT), is_json }
     }
 
     fn decode(param: RawParam<'_>) -> Result<String, ParamError> {
         let text = K::decode(param)?;
-        max_chars(&text, LIMIT, &JsonPath::name(param.name))?;
+        check_max_chars(&text, LIMIT, &ParamValuePath::root(param.name))?;
         Ok(text)
     }
 }
 
-/// A type whose values are words on the wire.
+/// An enumeration whose values are words on the wire.
 pub trait WordEnum: Copy + PartialEq + 'static {
-    /// Every word and its value. Two words may mean the same.
+    /// Every word on the wire with its value. Two words may mean the same.
     const WORDS: &'static [(&'static str, Self)];
 }
 
-/// A raw string out of `E`'s words; another one is `Invalid {name}`.
+/// A parameter of raw text that is one of the words of the enumeration `E`; another one is `Invalid {name}`.
 #[derive(Debug)]
-pub struct WordParam<E>(PhantomData<E>);
+pub struct EnumWordParam<E>(PhantomData<E>);
 
-impl<E: WordEnum> ParamKind for WordParam<E> {
+impl<E: WordEnum> ParamDecoder for EnumWordParam<E> {
     type Value = E;
 
-    fn form() -> ParamFormat {
-        ParamFormat::raw(words::<E>())
+    fn wire_format() -> ParamWireFormat {
+        ParamWireFormat::raw(words::<E>())
     }
 
-    fn to_json(value: &E) -> Option<Value> {
+    fn documented_default(value: &E) -> Option<Value> {
         E::WORDS.iter().find(|(_, known)| known == value).map(|(word, _)| (*word).into())
     }
 
     fn decode(param: RawParam<'_>) -> Result<E, ParamError> {
-        word(param.text, &JsonPath::name(param.name))
+        parse_enum_word(param.text, &ParamValuePath::root(param.name))
     }
 }
 
-/// As [`WordParam`], for the parameters whose refusal speaks of a list of possible values.
+/// As [`EnumWordParam`], for the parameters whose error message speaks of a list of possible values.
 #[derive(Debug)]
-pub struct ListedWordParam<E>(PhantomData<E>);
+pub struct EnumWordParamListingChoices<E>(PhantomData<E>);
 
-impl<E: WordEnum> ParamKind for ListedWordParam<E> {
+impl<E: WordEnum> ParamDecoder for EnumWordParamListingChoices<E> {
     type Value = E;
 
-    fn form() -> ParamFormat {
-        ParamFormat::raw(words::<E>())
+    fn wire_format() -> ParamWireFormat {
+        ParamWireFormat::raw(words::<E>())
     }
 
-    fn to_json(value: &E) -> Option<Value> {
+    fn documented_default(value: &E) -> Option<Value> {
         E::WORDS.iter().find(|(_, known)| known == value).map(|(word, _)| (*word).into())
     }
 
@@ -176,36 +177,36 @@ impl<E: WordEnum> ParamKind for ListedWordParam<E> {
     }
 }
 
-/// Returns the value of a word.
+/// Parses a word into the enumeration `E`.
 ///
 /// # Errors
 /// When `E` does not know it.
-pub fn word<E: WordEnum>(text: &str, path: &JsonPath<'_>) -> Result<E, ParamError> {
+pub fn parse_enum_word<E: WordEnum>(text: &str, path: &ParamValuePath<'_>) -> Result<E, ParamError> {
     find(text).ok_or_else(|| ParamError::NotAWord { path: path.to_string() })
 }
 
 /// Any word of `E`.
-pub(super) fn words<E: WordEnum>() -> Schema {
-    Schema::words(E::WORDS.iter().map(|(word, _)| *word))
+pub(super) fn words<E: WordEnum>() -> JsonSchema {
+    JsonSchema::one_of_words(E::WORDS.iter().map(|(word, _)| *word))
 }
 
 fn find<E: WordEnum>(text: &str) -> Option<E> {
     E::WORDS.iter().find(|(word, _)| *word == text).map(|(_, value)| *value)
 }
 
-/// Refuses a text that is empty or white space alone.
+/// Checks that a text is not blank: neither empty nor white space alone.
 ///
 /// # Errors
 /// When it is.
-pub fn not_blank(text: &str, path: &JsonPath<'_>) -> Result<(), ParamError> {
+pub fn check_not_blank(text: &str, path: &ParamValuePath<'_>) -> Result<(), ParamError> {
     if text.trim().is_empty() { Err(ParamError::Blank { path: path.to_string() }) } else { Ok(()) }
 }
 
-/// Refuses a text of more than `limit` characters (not bytes).
+/// Checks that a text has at most `limit` characters (not bytes).
 ///
 /// # Errors
 /// When it is longer.
-pub fn max_chars(text: &str, limit: usize, path: &JsonPath<'_>) -> Result<(), ParamError> {
+pub fn check_max_chars(text: &str, limit: usize, path: &ParamValuePath<'_>) -> Result<(), ParamError> {
     if text.chars().nth(limit).is_some() {
         return Err(ParamError::TooLong { path: path.to_string(), limit });
     }

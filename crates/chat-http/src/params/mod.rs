@@ -1,11 +1,11 @@
 //! Parameters of a request, from the bytes to the types an endpoint declares.
 //!
-//! An endpoint's parameters are a struct that implements [`Params`]: one line for each of them, which says its name,
-//! its [`ParamKind`] and what happens when it is absent. The [`ParamReader`] remembers what was asked for, so what the
-//! endpoint does not support falls out by difference, and nobody has to list it.
+//! An endpoint's parameters are a struct that implements [`EndpointParams`]: one line for each of them, which says its
+//! name, its [`ParamDecoder`] and what happens when it is absent. The [`ParamReader`] remembers what was asked for, so
+//! what the endpoint does not support falls out by difference, and nobody has to list it.
 //!
 //! ```
-//! use chat_http::params::{Json, ParamError, Params, ParamReader, TrimmedText, WordParam, WordEnum};
+//! use chat_http::params::{Json, ParamError, EndpointParams, ParamReader, TrimmedTextParam, EnumWordParam, WordEnum};
 //!
 //! #[derive(Debug, Clone, Copy, PartialEq)]
 //! enum Op { Start, Stop }
@@ -16,12 +16,12 @@
 //!
 //! struct Typing { op: Op, to: Option<Vec<i64>>, topic: Option<String> }
 //!
-//! impl Params for Typing {
+//! impl EndpointParams for Typing {
 //!     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
 //!         Ok(Self {
-//!             op: reader.required::<WordParam<Op>>("op")?,
+//!             op: reader.required::<EnumWordParam<Op>>("op")?,
 //!             to: reader.optional::<Json<Option<Vec<i64>>>>("to")?.flatten(),
-//!             topic: reader.optional_either::<TrimmedText>(["topic", "subject"])?,
+//!             topic: reader.optional_with_alias::<TrimmedTextParam>(["topic", "subject"])?,
 //!         })
 //!     }
 //! }
@@ -39,19 +39,20 @@ mod recipients;
 mod error;
 mod raw;
 
-pub use declaration::{Absence, ParamDeclaration, ParamFormat, declared_params};
-pub use error::{Expected, ParamError};
+pub use declaration::{AbsentParamBehavior, ParamDeclaration, ParamWireFormat, declared_params};
+pub use error::{ExpectedJsonType, ParamError};
 pub use json::{
-    BoundedInteger, BoundedString, FromJson, Json, JsonPath, JsonWord, ListedNumber, NonNegative, NumberEnum,
+    BoundedInteger, BoundedString, EnumNumberJson, EnumWordJson, FromJson, JsonParam, NonNegativeInteger, NumberEnum,
+    ParamValuePath,
 };
 pub use kind::{
-    ListedWordParam, MaxChars, NotBlank, ParamKind, RawParam, TextParam, TextParamWithNul, TrimmedText, WordEnum,
-    WordParam, max_chars, not_blank, word,
+    EnumWordParam, EnumWordParamListingChoices, MaxCharsParam, NonBlankParam, ParamDecoder, RawParam,
+    RawTextParamAllowingNul, TextParam, TrimmedTextParam, WordEnum, check_max_chars, check_not_blank, parse_enum_word,
 };
-pub use narrow::{Narrow, NarrowTerm};
-pub use object::JsonObject;
+pub use narrow::{RawNarrow, RawNarrowTerm};
+pub use object::JsonObjectReader;
 pub(crate) use raw::peek;
-pub use raw::{Encoding, RawRequest, RawRequestError, UploadedFile};
+pub use raw::{BodyEncoding, RawRequestParams, RawRequestParamsError, UploadedFile};
 pub(crate) use reader::client;
-pub use reader::{ParamReader, Params};
-pub use recipients::{ChannelNameOrId, DirectRecipients, RawRecipients, RecipientsError, RecipientsParam};
+pub use reader::{EndpointParams, ParamReader};
+pub use recipients::{ChannelNameOrId, DirectMessageRecipients, RawRecipients, RecipientsError, RecipientsParam};

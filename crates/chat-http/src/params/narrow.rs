@@ -4,16 +4,16 @@ use chat_core::limits::MAX_NARROW_TERMS;
 use chat_core::messages::narrow::NarrowOperand;
 use serde_json::{Map, Value, json};
 
-use super::{Expected, FromJson, JsonPath, ParamError};
-use crate::schema::{Schema, has, may};
+use super::{ExpectedJsonType, FromJson, ParamError, ParamValuePath};
+use crate::json_schema::{JsonSchema, optional_schema_member, required_schema_member};
 
-/// A narrow as sent; what its words mean the rules decide.
+/// A narrow as sent, before its terms are interpreted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Narrow(pub Vec<NarrowTerm>);
+pub struct RawNarrow(pub Vec<RawNarrowTerm>);
 
 /// A term of a narrow as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NarrowTerm {
+pub struct RawNarrowTerm {
     /// What is asked.
     pub operator: String,
     /// Of what.
@@ -28,9 +28,9 @@ const NUMBER: [&str; 8] =
 /// Operators whose operand may be a list of numbers.
 const NUMBERS: [&str; 3] = ["dm", "pm-with", "pm_with"];
 
-impl FromJson for Narrow {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
-        let terms = Vec::<NarrowTerm>::from_json(value, path)?;
+impl FromJson for RawNarrow {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
+        let terms = Vec::<RawNarrowTerm>::from_json(value, path)?;
         if terms.len() > MAX_NARROW_TERMS {
             return Err(ParamError::Unfit {
                 path: path.to_string(),
@@ -40,13 +40,13 @@ impl FromJson for Narrow {
         Ok(Self(terms))
     }
 
-    fn schema() -> Schema {
-        Schema::list(NarrowTerm::schema()).with("maxItems", MAX_NARROW_TERMS)
+    fn json_schema() -> JsonSchema {
+        JsonSchema::list(RawNarrowTerm::json_schema()).with_keyword("maxItems", MAX_NARROW_TERMS)
     }
 }
 
-impl FromJson for NarrowTerm {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+impl FromJson for RawNarrowTerm {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         let unfit = |what: &str| Err(ParamError::Unfit { path: path.to_string(), what: what.to_owned() });
         match value {
             Value::Array(pair) => match <[Value; 2]>::try_from(pair) {
@@ -66,30 +66,33 @@ impl FromJson for NarrowTerm {
         }
     }
 
-    fn schema() -> Schema {
-        let numbers = Schema::list(Schema::integer());
-        let term = Schema::object([
-            has("operator", Schema::string()),
-            has("operand", Schema::any_of([Schema::string(), Schema::integer(), numbers])),
-            may("negated", Schema::boolean()),
+    fn json_schema() -> JsonSchema {
+        let numbers = JsonSchema::list(JsonSchema::integer());
+        let term = JsonSchema::object([
+            required_schema_member("operator", JsonSchema::string()),
+            required_schema_member(
+                "operand",
+                JsonSchema::any_of([JsonSchema::string(), JsonSchema::integer(), numbers]),
+            ),
+            optional_schema_member("negated", JsonSchema::boolean()),
         ]);
-        let pair = Schema::list(Schema::string()).with("minItems", 2).with("maxItems", 2);
-        let term = term.such_as(json!({"operator": "is", "operand": "starred"}));
-        Schema::any_of([term, pair.such_as(json!(["is", "starred"]))])
+        let pair = JsonSchema::list(JsonSchema::string()).with_keyword("minItems", 2).with_keyword("maxItems", 2);
+        let term = term.with_example(json!({"operator": "is", "operand": "starred"}));
+        JsonSchema::any_of([term, pair.with_example(json!(["is", "starred"]))])
     }
 }
 
-impl NarrowTerm {
+impl RawNarrowTerm {
     /// Members of other names are ignored.
     fn of(
         operator: Value,
         operand: Value,
         mut members: Map<String, Value>,
-        path: &JsonPath<'_>,
+        path: &ParamValuePath<'_>,
     ) -> Result<Self, ParamError> {
-        let operator = String::from_json(operator, &path.key("operator"))?;
+        let operator = String::from_json(operator, &path.member("operator"))?;
         let negated =
-            members.remove("negated").map(|value| bool::from_json(value, &path.key("negated"))).transpose()?;
+            members.remove("negated").map(|value| bool::from_json(value, &path.member("negated"))).transpose()?;
         let operand = read_operand(&operator, operand)?;
         Ok(Self { operator, operand, negated: negated.unwrap_or_default() })
     }
@@ -107,10 +110,10 @@ fn read_operand(operator: &str, operand: Value) -> Result<NarrowOperand, ParamEr
             None => wrong("operand is not a string or integer"),
         },
         Value::Array(list) if NUMBERS.contains(&operator) => {
-            let path = JsonPath::name("operand");
+            let path = ParamValuePath::root("operand");
             let number = |(place, value): (usize, Value)| match value.as_i64() {
                 Some(number) => Ok(number),
-                None => Err(path.index(place).is_not(Expected::Integer)),
+                None => Err(path.element(place).wrong_type_error(ExpectedJsonType::Integer)),
             };
             Ok(NarrowOperand::Numbers(list.into_iter().enumerate().map(number).collect::<Result<_, _>>()?))
         }

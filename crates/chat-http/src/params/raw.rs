@@ -10,11 +10,11 @@ use mime::Mime;
 use multer::Multipart;
 use percent_encoding::percent_decode;
 
-use crate::limits::{FILES_MAX, FORM_MAX_BYTES, PARAMETERS_MAX};
+use crate::limits::{FILELESS_BODY_MAX_BYTES, MULTIPART_FILES_MAX, REQUEST_PARAMETERS_MAX};
 
-/// How a body says it is encoded.
+/// The encoding of a request body, from its `Content-Type`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Encoding {
+pub enum BodyEncoding {
     /// `application/x-www-form-urlencoded`.
     Urlencoded,
     /// `multipart/form-data`, with its boundary.
@@ -24,12 +24,12 @@ pub enum Encoding {
     None,
 }
 
-impl Encoding {
+impl BodyEncoding {
     /// Returns the encoding of a request with these headers.
     ///
     /// # Errors
     /// When it is multipart without a boundary.
-    pub fn of(headers: &HeaderMap) -> Result<Self, RawRequestError> {
+    pub fn from_headers(headers: &HeaderMap) -> Result<Self, RawRequestParamsError> {
         let sent = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let Some(media_type) = sent.and_then(|text| text.parse::<Mime>().ok()) else {
             return Ok(Self::None);
@@ -40,7 +40,7 @@ impl Encoding {
         if media_type.essence_str() != mime::MULTIPART_FORM_DATA.as_ref() {
             return Ok(Self::None);
         }
-        let boundary = media_type.get_param(mime::BOUNDARY).ok_or(RawRequestError::Malformed)?;
+        let boundary = media_type.get_param(mime::BOUNDARY).ok_or(RawRequestParamsError::Malformed)?;
         Ok(Self::Multipart(boundary.as_str().to_owned()))
     }
 }
@@ -58,25 +58,25 @@ pub struct UploadedFile {
     pub content: Bytes,
 }
 
-/// The reason why query and body cannot be read at all.
+/// The reason why the query or body of a request cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum RawRequestError {
+pub enum RawRequestParamsError {
     /// The multipart body does not follow its own boundary.
     #[error("Malformed form data")]
     Malformed,
-    /// More names than [`PARAMETERS_MAX`], or more files than [`FILES_MAX`].
-    #[error("Too many parameters (maximum {PARAMETERS_MAX}).")]
+    /// More names than [`REQUEST_PARAMETERS_MAX`], or more files than [`MULTIPART_FILES_MAX`].
+    #[error("Too many parameters (maximum {REQUEST_PARAMETERS_MAX}).")]
     TooMany,
-    /// The text of a multipart body is longer than [`FORM_MAX_BYTES`].
-    #[error("The form is larger than {FORM_MAX_BYTES} bytes")]
+    /// The text of a multipart body is longer than [`FILELESS_BODY_MAX_BYTES`].
+    #[error("The form is larger than {FILELESS_BODY_MAX_BYTES} bytes")]
     TooLarge,
 }
 
-/// The parameters of query and body as one set, and the files beside them.
+/// The undecoded parameters of a request's query and body as one set, and the files beside them.
 ///
 /// The body wins over the query; of one name sent twice in the same place, the last value counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RawRequest {
+pub struct RawRequestParams {
     fields: BTreeMap<String, Field>,
     files: Vec<UploadedFile>,
     pairs: usize,
@@ -92,20 +92,20 @@ pub(crate) struct Field {
     pub(crate) is_utf8: bool,
 }
 
-impl RawRequest {
-    /// Reads query (without its `?`) and body.
+impl RawRequestParams {
+    /// Parses the parameters of a query (without its `?`) and a body.
     ///
     /// # Errors
     /// When there are too many of anything, or the body is malformed. Every urlencoded text is well formed.
-    pub async fn read(query: &str, encoding: &Encoding, body: Bytes) -> Result<Self, RawRequestError> {
+    pub async fn parse(query: &str, encoding: &BodyEncoding, body: Bytes) -> Result<Self, RawRequestParamsError> {
         let mut request = Self::default();
         request.add_urlencoded(query.as_bytes())?;
         match encoding {
-            Encoding::Urlencoded => request.add_urlencoded(&body)?,
+            BodyEncoding::Urlencoded => request.add_urlencoded(&body)?,
             // Some clients send the media type and no byte of a body when they have no parameters.
-            Encoding::Multipart(_) if body.is_empty() => {}
-            Encoding::Multipart(boundary) => Box::pin(request.add_multipart(boundary, body)).await?,
-            Encoding::None => {}
+            BodyEncoding::Multipart(_) if body.is_empty() => {}
+            BodyEncoding::Multipart(boundary) => Box::pin(request.add_multipart(boundary, body)).await?,
+            BodyEncoding::None => {}
         }
         Ok(request)
     }
@@ -147,7 +147,7 @@ impl RawRequest {
 
     /// # Source
     /// URL Standard, section 5.1, `application/x-www-form-urlencoded` parsing, up to the decoding of the bytes.
-    fn add_urlencoded(&mut self, text: &[u8]) -> Result<(), RawRequestError> {
+    fn add_urlencoded(&mut self, text: &[u8]) -> Result<(), RawRequestParamsError> {
         for pair in text.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
             let mut halves = pair.splitn(2, |byte| *byte == b'=');
             let name = halves.next().map(unescape).unwrap_or_default();
@@ -157,13 +157,13 @@ impl RawRequest {
         Ok(())
     }
 
-    async fn add_multipart(&mut self, boundary: &str, body: Bytes) -> Result<(), RawRequestError> {
+    async fn add_multipart(&mut self, boundary: &str, body: Bytes) -> Result<(), RawRequestParamsError> {
         let chunks = BodyDataStream::new(Full::<Bytes>::new(body));
         let mut parts = Multipart::new(chunks, boundary);
         let mut text_bytes: usize = 0;
         while let Some(part) = parts.next_field().await.map_err(malformed)? {
             let Some(field_name) = part.name().map(str::to_owned) else {
-                return Err(RawRequestError::Malformed);
+                return Err(RawRequestParamsError::Malformed);
             };
             let file_name = part.file_name().map(str::to_owned);
             let media_type = part.content_type().map(ToString::to_string);
@@ -173,27 +173,27 @@ impl RawRequest {
                 continue;
             }
             text_bytes = text_bytes.saturating_add(content.len());
-            if text_bytes > FORM_MAX_BYTES {
-                return Err(RawRequestError::TooLarge);
+            if text_bytes > FILELESS_BODY_MAX_BYTES {
+                return Err(RawRequestParamsError::TooLarge);
             }
             self.add(field_name.as_bytes(), content.to_vec())?;
         }
         Ok(())
     }
 
-    fn add(&mut self, name: &[u8], value: Vec<u8>) -> Result<(), RawRequestError> {
+    fn add(&mut self, name: &[u8], value: Vec<u8>) -> Result<(), RawRequestParamsError> {
         self.pairs = self.pairs.saturating_add(1);
-        if self.pairs > PARAMETERS_MAX {
-            return Err(RawRequestError::TooMany);
+        if self.pairs > REQUEST_PARAMETERS_MAX {
+            return Err(RawRequestParamsError::TooMany);
         }
         let name = String::from_utf8_lossy(name).into_owned();
         self.fields.insert(name, Field::of(value));
         Ok(())
     }
 
-    fn add_file(&mut self, file: UploadedFile) -> Result<(), RawRequestError> {
-        if self.files.len() >= FILES_MAX {
-            return Err(RawRequestError::TooMany);
+    fn add_file(&mut self, file: UploadedFile) -> Result<(), RawRequestParamsError> {
+        if self.files.len() >= MULTIPART_FILES_MAX {
+            return Err(RawRequestParamsError::TooMany);
         }
         self.files.push(file);
         Ok(())
@@ -230,6 +230,6 @@ fn unescape(text: &[u8]) -> Vec<u8> {
 }
 
 /// The cause is the caller's and named nowhere else: its text would only describe our parser.
-fn malformed(_: multer::Error) -> RawRequestError {
-    RawRequestError::Malformed
+fn malformed(_: multer::Error) -> RawRequestParamsError {
+    RawRequestParamsError::Malformed
 }

@@ -1,21 +1,21 @@
 //! Asking a request for its parameters.
 
-use super::declaration::{Absence, ParamDeclaration};
-use super::raw::{Field, RawRequest};
-use super::{ParamError, ParamKind, RawParam};
-use crate::limits::BAD_VALUE_MAX_CHARS;
-use crate::schema::Schema;
+use super::declaration::{AbsentParamBehavior, ParamDeclaration};
+use super::raw::{Field, RawRequestParams};
+use super::{ParamDecoder, ParamError, RawParam};
+use crate::json_schema::JsonSchema;
+use crate::limits::ECHOED_VALUE_MAX_CHARS;
 
 /// Taken by every endpoint, whether it declares it or not: the caller's own name for its client.
 const CLIENT: &str = "client";
 
-/// The parameters of one endpoint.
-pub trait Params: Sized {
+/// The parameters of one endpoint, as a type that is read from a request.
+pub trait EndpointParams: Sized {
     /// Whether the endpoint may wait for a minute. Then nothing of the request is kept to answer it again.
-    const WAITS: bool = false;
+    const MAY_LONG_POLL: bool = false;
 
-    /// Asks `present` for every parameter, the conditional ones too: what is not asked for is reported to the caller
-    /// as unsupported. Conditions between parameters are the endpoint's own, after this.
+    /// Reads every parameter of the endpoint, the conditional ones too: what is not read is reported to the caller as
+    /// unsupported. Conditions between parameters are the endpoint's own, after this.
     ///
     /// # Errors
     /// The first parameter that is missing or cannot be read.
@@ -23,7 +23,7 @@ pub trait Params: Sized {
 }
 
 /// An endpoint without parameters.
-impl Params for () {
+impl EndpointParams for () {
     fn from_reader(_: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(())
     }
@@ -32,7 +32,7 @@ impl Params for () {
 /// Reads parameters by name and remembers which were read.
 #[derive(Debug)]
 pub struct ParamReader<'a> {
-    raw: &'a RawRequest,
+    raw: &'a RawRequestParams,
     /// A few names, with their repetitions.
     read_names: Vec<&'static str>,
     /// Where it is noted what they are, for who wants to know.
@@ -40,14 +40,14 @@ pub struct ParamReader<'a> {
 }
 
 impl<'a> ParamReader<'a> {
-    /// A reader that has handed out nothing.
+    /// Creates a reader of the parameters of `raw` that has read none yet.
     #[must_use]
-    pub const fn new(raw: &'a RawRequest) -> Self {
+    pub const fn new(raw: &'a RawRequestParams) -> Self {
         Self { raw, read_names: Vec::new(), notes: None }
     }
 
     /// One that notes what is asked for.
-    pub(super) const fn noting(raw: &'a RawRequest, notes: &'a mut Vec<ParamDeclaration>) -> Self {
+    pub(super) const fn noting(raw: &'a RawRequestParams, notes: &'a mut Vec<ParamDeclaration>) -> Self {
         Self { raw, read_names: Vec::new(), notes: Some(notes) }
     }
 
@@ -55,12 +55,12 @@ impl<'a> ParamReader<'a> {
     ///
     /// # Errors
     /// When it is present and not of this kind.
-    pub fn optional<K: ParamKind>(&mut self, name: &'static str) -> Result<Option<K::Value>, ParamError> {
-        self.note::<K>([name, name], || Absence::Fine);
+    pub fn optional<K: ParamDecoder>(&mut self, name: &'static str) -> Result<Option<K::Value>, ParamError> {
+        self.note::<K>([name, name], || AbsentParamBehavior::Fine);
         self.take::<K>(name)
     }
 
-    fn take<K: ParamKind>(&mut self, name: &'static str) -> Result<Option<K::Value>, ParamError> {
+    fn take<K: ParamDecoder>(&mut self, name: &'static str) -> Result<Option<K::Value>, ParamError> {
         self.read_names.push(name);
         self.raw.field(name).map(|field| decode::<K>(name, field)).transpose()
     }
@@ -69,8 +69,8 @@ impl<'a> ParamReader<'a> {
     ///
     /// # Errors
     /// When it is absent, or not of this kind.
-    pub fn required<K: ParamKind>(&mut self, name: &'static str) -> Result<K::Value, ParamError> {
-        self.note::<K>([name, name], || Absence::Refused);
+    pub fn required<K: ParamDecoder>(&mut self, name: &'static str) -> Result<K::Value, ParamError> {
+        self.note::<K>([name, name], || AbsentParamBehavior::Refused);
         self.take::<K>(name)?.ok_or(ParamError::Missing { name })
     }
 
@@ -78,8 +78,12 @@ impl<'a> ParamReader<'a> {
     ///
     /// # Errors
     /// When it is present and not of this kind.
-    pub fn or<K: ParamKind>(&mut self, name: &'static str, default: K::Value) -> Result<K::Value, ParamError> {
-        self.note::<K>([name, name], || Absence::Means(K::to_json(&default)));
+    pub fn optional_or<K: ParamDecoder>(
+        &mut self,
+        name: &'static str,
+        default: K::Value,
+    ) -> Result<K::Value, ParamError> {
+        self.note::<K>([name, name], || AbsentParamBehavior::Means(K::documented_default(&default)));
         Ok(self.take::<K>(name)?.unwrap_or(default))
     }
 
@@ -87,12 +91,15 @@ impl<'a> ParamReader<'a> {
     ///
     /// # Errors
     /// When both are given, or the one given is not of this kind.
-    pub fn optional_either<K: ParamKind>(&mut self, names: [&'static str; 2]) -> Result<Option<K::Value>, ParamError> {
-        self.note::<K>(names, || Absence::Fine);
+    pub fn optional_with_alias<K: ParamDecoder>(
+        &mut self,
+        names: [&'static str; 2],
+    ) -> Result<Option<K::Value>, ParamError> {
+        self.note::<K>(names, || AbsentParamBehavior::Fine);
         self.take_either::<K>(names)
     }
 
-    fn take_either<K: ParamKind>(&mut self, names: [&'static str; 2]) -> Result<Option<K::Value>, ParamError> {
+    fn take_either<K: ParamDecoder>(&mut self, names: [&'static str; 2]) -> Result<Option<K::Value>, ParamError> {
         let [first, second] = names;
         if self.has(first) && self.has(second) {
             return Err(ParamError::Confusing { first, second });
@@ -103,24 +110,25 @@ impl<'a> ParamReader<'a> {
         })
     }
 
-    /// As [`Self::optional_either`], for a parameter that must be there; the text names the newer name.
+    /// As [`Self::optional_with_alias`], for a parameter that must be there; the text names the newer name.
     ///
     /// # Errors
     /// When neither or both are given, or the one given is not of this kind.
-    pub fn required_either<K: ParamKind>(&mut self, names: [&'static str; 2]) -> Result<K::Value, ParamError> {
-        self.note::<K>(names, || Absence::Refused);
+    pub fn required_with_alias<K: ParamDecoder>(&mut self, names: [&'static str; 2]) -> Result<K::Value, ParamError> {
+        self.note::<K>(names, || AbsentParamBehavior::Refused);
         self.take_either::<K>(names)?.ok_or(ParamError::Missing { name: names[0] })
     }
 
-    /// Lets parameters be whatever they are: this request has no use for them, others have.
-    pub fn pass_over(&mut self, names: &[&'static str]) {
+    /// Marks parameters as read without decoding them, so that they are not reported as unsupported: this request has
+    /// no use for them, others have.
+    pub fn skip_params(&mut self, names: &[&'static str]) {
         self.read_names.extend(names);
     }
 
-    /// Says what the parameter asked for last can be, where the rules know it better than its kind.
-    pub fn more_precisely(&mut self, schema: impl FnOnce(Schema) -> Schema) {
+    /// Refines the documented schema of the parameter read last, where the rules know it better than its decoder.
+    pub fn refine_last_schema(&mut self, schema: impl FnOnce(JsonSchema) -> JsonSchema) {
         if let Some(last) = self.notes.as_mut().and_then(|notes| notes.last_mut()) {
-            let known = std::mem::replace(&mut last.form.schema, Schema::any());
+            let known = std::mem::replace(&mut last.form.schema, JsonSchema::any());
             last.form.schema = schema(known);
         }
     }
@@ -129,26 +137,30 @@ impl<'a> ParamReader<'a> {
     ///
     /// # Errors
     /// When two or more are given.
-    pub fn at_most_one(&mut self, names: &[&'static str]) -> Result<(), ParamError> {
+    pub fn reject_more_than_one(&mut self, names: &[&'static str]) -> Result<(), ParamError> {
         let present: Vec<_> = names.iter().copied().filter(|name| self.has(name)).collect();
         if present.len() > 1 { Err(ParamError::Incompatible { names: present }) } else { Ok(()) }
     }
 
-    /// Returns the names that were sent and not asked for, sorted.
+    /// Returns the names of parameters that were sent but not read, sorted.
     ///
     /// # Source
     /// Specification, "Request encoding". It makes no exception of endpoints without parameters, as existing servers
     /// do.
     #[must_use]
-    pub fn ignored(&self) -> Vec<&'a str> {
+    pub fn unread_names(&self) -> Vec<&'a str> {
         self.raw.names().filter(|name| *name != CLIENT && !self.read_names.contains(name)).collect()
     }
 
     /// Notes a parameter under its name and its older one, which is the same where there is none.
-    fn note<K: ParamKind>(&mut self, [name, older]: [&'static str; 2], absence: impl FnOnce() -> Absence) {
+    fn note<K: ParamDecoder>(
+        &mut self,
+        [name, older]: [&'static str; 2],
+        absence: impl FnOnce() -> AbsentParamBehavior,
+    ) {
         if let Some(notes) = &mut self.notes {
             let older = Some(older).filter(|older| *older != name);
-            notes.push(ParamDeclaration { name, older, form: K::form(), absence: absence() });
+            notes.push(ParamDeclaration { name, older, form: K::wire_format(), absence: absence() });
         }
     }
 
@@ -158,13 +170,13 @@ impl<'a> ParamReader<'a> {
 }
 
 /// Returns the caller's own name for its client, when the request carries one that can be read.
-pub(crate) fn client(raw: &RawRequest) -> Option<&str> {
+pub(crate) fn client(raw: &RawRequestParams) -> Option<&str> {
     let field = raw.field(CLIENT)?;
     field.is_utf8.then_some(field.text.trim()).filter(|name| !name.is_empty())
 }
 
-fn decode<K: ParamKind>(name: &'static str, field: &Field) -> Result<K::Value, ParamError> {
-    if !field.is_utf8 || (!K::TAKES_NUL && field.text.contains('\0')) {
+fn decode<K: ParamDecoder>(name: &'static str, field: &Field) -> Result<K::Value, ParamError> {
+    if !field.is_utf8 || (!K::ACCEPTS_NUL && field.text.contains('\0')) {
         return Err(unreadable(name, &field.text));
     }
     K::decode(RawParam { name, text: &field.text })
@@ -172,5 +184,5 @@ fn decode<K: ParamKind>(name: &'static str, field: &Field) -> Result<K::Value, P
 
 /// Returns the refusal of a value that is no text; it repeats the start of it.
 pub(super) fn unreadable(name: &'static str, text: &str) -> ParamError {
-    ParamError::Unreadable { name, shown: text.chars().take(BAD_VALUE_MAX_CHARS).collect() }
+    ParamError::Unreadable { name, shown: text.chars().take(ECHOED_VALUE_MAX_CHARS).collect() }
 }

@@ -7,20 +7,21 @@ use std::collections::BTreeSet;
 use chat_core::id::{ChannelId, UserId};
 use serde_json::Value;
 
-use super::{ParamError, ParamFormat, ParamKind, RawParam};
-use crate::schema::Schema;
+use super::{ParamDecoder, ParamError, ParamWireFormat, RawParam};
+use crate::json_schema::JsonSchema;
 
-/// The kind of `to`: raw, because an e-mail address or a channel name may stand in it without quotes.
+/// The decoder of the parameter `to`, which keeps its text raw, because an e-mail address or a channel name may stand
+/// in it without quotes.
 #[derive(Debug)]
 pub struct RecipientsParam;
 
-impl ParamKind for RecipientsParam {
+impl ParamDecoder for RecipientsParam {
     type Value = RawRecipients;
 
-    fn form() -> ParamFormat {
+    fn wire_format() -> ParamWireFormat {
         let meaning = "A channel by name or number, or users: a JSON list of numbers or of addresses, or addresses with \
                        commas between them.";
-        ParamFormat::raw(Schema::string().such_as("[1]").meaning(meaning))
+        ParamWireFormat::raw(JsonSchema::string().with_example("[1]").with_description(meaning))
     }
 
     fn decode(param: RawParam<'_>) -> Result<RawRecipients, ParamError> {
@@ -43,14 +44,14 @@ pub enum ChannelNameOrId {
 
 /// The people a direct message goes to, each once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DirectRecipients {
+pub enum DirectMessageRecipients {
     /// By number, ascending.
     Ids(Vec<UserId>),
     /// By e-mail address, without white space around, in the order sent.
     Emails(Vec<String>),
 }
 
-/// The reason why `to` names no recipients.
+/// The reason why the parameter `to` cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecipientsError {
     /// A list of none or several channels.
@@ -74,11 +75,11 @@ pub enum RecipientsError {
 }
 
 impl RawRecipients {
-    /// One channel: its bare or quoted name, its number, or a list with one of these.
+    /// Parses the value as one channel: its bare or quoted name, its id, or a list with one of these.
     ///
     /// # Errors
     /// When it is another JSON value, or not one.
-    pub fn channel(&self) -> Result<ChannelNameOrId, RecipientsError> {
+    pub fn parse_channel(&self) -> Result<ChannelNameOrId, RecipientsError> {
         let value = match serde_json::from_str(&self.0) {
             Err(_) => return Ok(ChannelNameOrId::Name(self.0.clone())),
             Ok(Value::Array(list)) => only(list)?,
@@ -90,41 +91,45 @@ impl RawRecipients {
         }
     }
 
-    /// People: a list of numbers or of addresses, or addresses separated by commas. May be empty.
+    /// Parses the value as recipients of a direct message: a list of user ids or of e-mail addresses, or addresses
+    /// separated by commas. May be empty.
     ///
     /// # Errors
     /// When it is another JSON value, or a list of both.
-    pub fn direct(&self) -> Result<DirectRecipients, RecipientsError> {
+    pub fn parse_direct_recipients(&self) -> Result<DirectMessageRecipients, RecipientsError> {
         let list = match serde_json::from_str(&self.0) {
-            Err(_) => return Ok(DirectRecipients::Emails(split(&self.0))),
+            Err(_) => return Ok(DirectMessageRecipients::Emails(split(&self.0))),
             Ok(Value::String(addresses)) if !addresses.contains('\0') => {
-                return Ok(DirectRecipients::Emails(split(&addresses)));
+                return Ok(DirectMessageRecipients::Emails(split(&addresses)));
             }
             Ok(Value::Array(list)) => list,
             Ok(_) => return Err(RecipientsError::NotPeople),
         };
         match list.first() {
-            None => Ok(DirectRecipients::Ids(Vec::new())),
-            Some(Value::String(_)) => emails(&list).map(DirectRecipients::Emails),
-            Some(first) if integer(first).is_some() => ids(&list, RecipientsError::Mixed).map(DirectRecipients::Ids),
+            None => Ok(DirectMessageRecipients::Ids(Vec::new())),
+            Some(Value::String(_)) => emails(&list).map(DirectMessageRecipients::Emails),
+            Some(first) if integer(first).is_some() => {
+                ids(&list, RecipientsError::Mixed).map(DirectMessageRecipients::Ids)
+            }
             Some(_) => Err(RecipientsError::NotPeople),
         }
     }
 
-    /// One channel by number alone, as scheduled messages take it.
+    /// Parses the value as one channel id alone, as scheduled messages take it.
     ///
     /// # Errors
     /// When it is anything else.
-    pub fn channel_id(&self) -> Result<ChannelId, RecipientsError> {
+    pub fn parse_channel_id(&self) -> Result<ChannelId, RecipientsError> {
         let value = serde_json::from_str(&self.0).map_err(|_| RecipientsError::NotAChannelId)?;
         integer(&value).map(ChannelId).ok_or(RecipientsError::NotAChannelId)
     }
 
-    /// People by number alone, as scheduled messages take them; each once, ascending, may be empty.
+    /// Parses the value as a list of user ids alone, as scheduled messages take them; each once, ascending, may be
+    /// empty.
     ///
     /// # Errors
     /// When it is no list, or one with something else in it.
-    pub fn user_ids(&self) -> Result<Vec<UserId>, RecipientsError> {
+    pub fn parse_user_ids(&self) -> Result<Vec<UserId>, RecipientsError> {
         match serde_json::from_str(&self.0) {
             Ok(Value::Array(list)) => ids(&list, RecipientsError::NotIds),
             _ => Err(RecipientsError::NotPeople),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, process, thread};
 
-use chat_storage::{Db, Store};
+use chat_storage::{ChatDatabase, ChatStore};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::runtime;
 use tokio::sync::OnceCell;
@@ -44,9 +44,9 @@ impl Drop for Database {
 }
 
 /// Opens the store of a test app.
-pub(crate) async fn open(database: Option<&Database>, folder: &Path) -> Store {
+pub(crate) async fn open(database: Option<&Database>, folder: &Path) -> ChatStore {
     let url = database.map(|database| database.url.as_str());
-    Store::start(Db::open(url, folder, 4).await.unwrap()).await.unwrap()
+    ChatStore::start_without_secret(ChatDatabase::open_and_migrate(url, folder, 4).await.unwrap()).await.unwrap()
 }
 
 /// A database with the schema and nobody in it. It stays: whoever runs these tests on Postgres has a server for them.
@@ -54,7 +54,7 @@ async fn schema(server: &str) -> String {
     let name = format!("chat_http_{}_schema", process::id());
     run(server, format!("CREATE DATABASE {name} TEMPLATE template0")).await;
     let folder = tempfile::tempdir().unwrap();
-    Db::open(Some(&url_of(server, &name)), folder.path(), 4).await.unwrap().close().await;
+    ChatDatabase::open_and_migrate(Some(&url_of(server, &name)), folder.path(), 4).await.unwrap().close().await;
     name
 }
 

@@ -18,7 +18,7 @@ use chat_core::transfer::import::{
     self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore as _, ImportedImages,
     MessageSurvey, OrganizationSource,
 };
-use chat_storage::{Db, Store};
+use chat_storage::{ChatDatabase, ChatStore};
 use serde_json::{Map, Value, json};
 
 use crate::file_store::{form, png};
@@ -40,14 +40,14 @@ impl ExportWriter for Desk {
     fn file(&mut self, _: ExportedFile) {}
 }
 
-async fn exported(store: &Store) -> Desk {
+async fn exported(store: &ChatStore) -> Desk {
     let mut desk = Desk::default();
     store.export(&mut Export::new(&mut desk, chat_core::transfer::export::Release::R11_0, NOW_S)).await.unwrap();
     desk
 }
 
 /// Takes it over into an empty database. The bytes of files are where they were.
-async fn imported(desk: &Desk, from: &Store, folder: &std::path::Path) -> Store {
+async fn imported(desk: &Desk, from: &ChatStore, folder: &std::path::Path) -> ChatStore {
     let text = |sheet: ExportFile| serde_json::to_string(&desk.0[&sheet]).unwrap();
     let mut tables: Tables = serde_json::from_str(&text(ExportFile::Organization)).unwrap();
     let uploads: Tables = serde_json::from_str(&text(ExportFile::Attachments)).unwrap();
@@ -72,10 +72,12 @@ async fn imported(desk: &Desk, from: &Store, folder: &std::path::Path) -> Store 
         is_done: steps == 5,
         report: ImportReport::default(),
     };
-    let store = Store::start(Db::open(None, folder, 4).await.unwrap()).await.unwrap();
+    let store =
+        ChatStore::start_without_secret(ChatDatabase::open_and_migrate(None, folder, 4).await.unwrap()).await.unwrap();
     assert_eq!(store.import_organization(&made, &mark(1)).await.unwrap(), ImportStepOutcome::Done);
-    store.stop().await;
-    let store = Store::start(Db::open(None, folder, 4).await.unwrap()).await.unwrap();
+    store.flush_and_close().await;
+    let store =
+        ChatStore::start_without_secret(ChatDatabase::open_and_migrate(None, folder, 4).await.unwrap()).await.unwrap();
     let realm = store.realm();
     let render_context = RenderContext::of(&realm);
     let setting = RenderSettings {
@@ -99,7 +101,7 @@ async fn imported(desk: &Desk, from: &Store, folder: &std::path::Path) -> Store 
     store
 }
 
-fn pictures(from: &Store) -> ImportedImages {
+fn pictures(from: &ChatStore) -> ImportedImages {
     let realm = from.realm();
     let avatars = realm.users().filter_map(|user| Some((user.id, user.avatar_url.clone()?))).collect();
     let url = |emoji: &Value, key: &str| emoji[key].as_str().map(str::to_owned);
@@ -478,6 +480,6 @@ async fn a_part_of_an_organization_is_taken_over_as_a_whole_one_is() {
         let realm = store.realm();
         let is_active = |person: &Person| realm.user(UserId(person.id)).unwrap().is_active;
         assert_eq!([&app.ada, &bob, &eve].map(is_active), [true, true, is_account], "{content:?}");
-        store.stop().await;
+        store.flush_and_close().await;
     }
 }

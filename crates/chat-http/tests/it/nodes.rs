@@ -41,7 +41,7 @@ async fn while_the_database_is_gone_reads_and_writes_are_503_and_say_when_to_try
     let app = TestApp::found().await;
     let registered = app.call(&app.ada, "POST /register", &[]).await.success();
     let queue_id = registered["queue_id"].as_str().unwrap();
-    app.store.stop().await;
+    app.store.flush_and_close().await;
     let gone = (503, "SERVICE_UNAVAILABLE", "Service temporarily unavailable");
     let message = [("type", "channel"), ("to", "general"), ("topic", "t"), ("content", "x")];
     let made = json!([{"name": "new"}]).to_string();

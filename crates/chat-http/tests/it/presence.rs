@@ -24,7 +24,7 @@ impl TestApp {
     /// The caller's presence is known, and what that makes of it is in the log.
     async fn settled(&self, who: &Person, status: (&str, &str)) {
         self.ping(who, &[status, ("ping_only", "true")]).await.success();
-        self.store.settle_presences().await.unwrap();
+        self.store.sync_presences().await.unwrap();
     }
 
     /// Changes something past the wire.
@@ -224,7 +224,7 @@ async fn presence_and_polls_that_end_in_a_heartbeat_ask_the_database_nothing() {
     app.settled(&sam, ACTIVE).await;
     let head = app.store.head();
     // From here on every statement fails.
-    app.store.stop().await;
+    app.store.flush_and_close().await;
     assert!(app.store.ping().await.is_err());
     for who in [&sam, &app.ada, &sam] {
         app.wait_s(60);

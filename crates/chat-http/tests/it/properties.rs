@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 use chat_core::id::UserId;
-use chat_http::agent::ClientAgent;
-use chat_http::auth::credentials;
-use chat_http::limits::PARAMETERS_MAX;
+use chat_http::authentication::credentials_from_headers;
+use chat_http::limits::REQUEST_PARAMETERS_MAX;
 use chat_http::params::{
-    BoundedInteger, BoundedString, DirectRecipients, Encoding, Json, NotBlank, ParamKind, ParamReader, RawRequest,
-    RecipientsParam, TextParam, TextParamWithNul, TrimmedText,
+    BodyEncoding, BoundedInteger, BoundedString, DirectMessageRecipients, JsonParam, NonBlankParam, ParamDecoder,
+    ParamReader, RawRequestParams, RawTextParamAllowingNul, RecipientsParam, TextParam, TrimmedTextParam,
 };
+use chat_http::user_agent::ParsedUserAgent;
 use http::{HeaderMap, HeaderValue};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::request_parsing::{NAME, asked, multipart, urlencoded, wait};
 
 /// The value comes back from both encodings.
-fn returns<K: ParamKind>(text: &str, expected: &K::Value) -> Result<(), TestCaseError>
+fn returns<K: ParamDecoder>(text: &str, expected: &K::Value) -> Result<(), TestCaseError>
 where
     K::Value: PartialEq + std::fmt::Debug,
 {
@@ -28,21 +28,21 @@ where
 }
 
 /// Asks for every kind; refusals are fine, panics are not.
-fn ask_everything(raw: &RawRequest) {
+fn ask_everything(raw: &RawRequestParams) {
     let mut reader = ParamReader::new(raw);
     for name in ["a", "to", NAME] {
         let _ = reader.optional::<TextParam>(name);
-        let _ = reader.optional::<TextParamWithNul>(name);
-        let _ = reader.optional::<NotBlank<TrimmedText>>(name);
-        let _ = reader.optional::<Json<bool>>(name);
-        let _ = reader.optional::<Json<BoundedInteger<0, 5000>>>(name);
-        let _ = reader.optional::<Json<Option<Vec<BoundedString<3>>>>>(name);
-        let _ = reader.optional::<Json<Value>>(name);
+        let _ = reader.optional::<RawTextParamAllowingNul>(name);
+        let _ = reader.optional::<NonBlankParam<TrimmedTextParam>>(name);
+        let _ = reader.optional::<JsonParam<bool>>(name);
+        let _ = reader.optional::<JsonParam<BoundedInteger<0, 5000>>>(name);
+        let _ = reader.optional::<JsonParam<Option<Vec<BoundedString<3>>>>>(name);
+        let _ = reader.optional::<JsonParam<Value>>(name);
         if let Ok(Some(to)) = reader.optional::<RecipientsParam>(name) {
-            let _ = (to.channel(), to.direct(), to.channel_id(), to.user_ids());
+            let _ = (to.parse_channel(), to.parse_direct_recipients(), to.parse_channel_id(), to.parse_user_ids());
         }
     }
-    let _ = reader.ignored();
+    let _ = reader.unread_names();
 }
 
 /// Bytes that look enough like a multipart body to get far into its parser.
@@ -79,9 +79,9 @@ fn document() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn no_bytes_make_decoding_panic(query in ".{0,40}", body in vec(any::<u8>(), 0..80)) {
-        let boundary = Encoding::Multipart("XX".to_owned());
-        for encoding in [Encoding::Urlencoded, boundary, Encoding::None] {
-            if let Ok(raw) = wait(RawRequest::read(&query, &encoding, Bytes::from(body.clone()))) {
+        let boundary = BodyEncoding::Multipart("XX".to_owned());
+        for encoding in [BodyEncoding::Urlencoded, boundary, BodyEncoding::None] {
+            if let Ok(raw) = wait(RawRequestParams::parse(&query, &encoding, Bytes::from(body.clone()))) {
                 ask_everything(&raw);
             }
         }
@@ -89,8 +89,8 @@ proptest! {
 
     #[test]
     fn no_multipart_body_makes_decoding_panic(body in almost_multipart()) {
-        let encoding = Encoding::Multipart("XX".to_owned());
-        if let Ok(raw) = wait(RawRequest::read("a=1", &encoding, Bytes::from(body))) {
+        let encoding = BodyEncoding::Multipart("XX".to_owned());
+        if let Ok(raw) = wait(RawRequestParams::parse("a=1", &encoding, Bytes::from(body))) {
             ask_everything(&raw);
         }
     }
@@ -108,32 +108,32 @@ proptest! {
                 headers.insert(name, value.clone());
             }
         }
-        let _ = (credentials(&headers), Encoding::of(&headers));
-        prop_assert!(!ClientAgent::of(&headers).name.is_empty());
+        let _ = (credentials_from_headers(&headers), BodyEncoding::from_headers(&headers));
+        prop_assert!(!ParsedUserAgent::from_headers(&headers).name.is_empty());
     }
 
     #[test]
     fn a_text_comes_back_as_it_was_sent(text in any::<String>()) {
-        returns::<TextParamWithNul>(&text, &text)?;
+        returns::<RawTextParamAllowingNul>(&text, &text)?;
         let text = text.replace('\0', "");
         returns::<TextParam>(&text, &text)?;
-        returns::<TrimmedText>(&text, &text.trim().to_owned())?;
+        returns::<TrimmedTextParam>(&text, &text.trim().to_owned())?;
     }
 
     #[test]
     fn json_comes_back_as_it_was_sent(value in document()) {
-        returns::<Json<Value>>(&value.to_string(), &value)?;
+        returns::<JsonParam<Value>>(&value.to_string(), &value)?;
     }
 
     #[test]
     fn numbers_booleans_strings_and_lists_come_back_as_they_were_sent(
         integer in any::<i64>(), flag in any::<bool>(), text in "[^\0]{0,20}", list in vec(any::<i64>(), 0..9),
     ) {
-        returns::<Json<i64>>(&json!(integer).to_string(), &integer)?;
-        returns::<Json<bool>>(&json!(flag).to_string(), &flag)?;
-        returns::<Json<String>>(&json!(text).to_string(), &text)?;
-        returns::<Json<Option<i64>>>(&json!(integer).to_string(), &Some(integer))?;
-        returns::<Json<Vec<i64>>>(&json!(list).to_string(), &list)?;
+        returns::<JsonParam<i64>>(&json!(integer).to_string(), &integer)?;
+        returns::<JsonParam<bool>>(&json!(flag).to_string(), &flag)?;
+        returns::<JsonParam<String>>(&json!(text).to_string(), &text)?;
+        returns::<JsonParam<Option<i64>>>(&json!(integer).to_string(), &Some(integer))?;
+        returns::<JsonParam<Vec<i64>>>(&json!(list).to_string(), &list)?;
     }
 
     #[test]
@@ -142,20 +142,20 @@ proptest! {
         let mut expected: Vec<_> = ids.into_iter().map(UserId).collect();
         expected.sort_unstable();
         expected.dedup();
-        prop_assert_eq!(to.direct().unwrap(), DirectRecipients::Ids(expected));
+        prop_assert_eq!(to.parse_direct_recipients().unwrap(), DirectMessageRecipients::Ids(expected));
     }
 
     #[test]
     fn what_is_ignored_is_what_was_sent_less_what_was_asked_for(names in vec("[a-e]{1,2}", 0..20)) {
-        prop_assert!(names.len() <= PARAMETERS_MAX);
+        prop_assert!(names.len() <= REQUEST_PARAMETERS_MAX);
         let query = names.join("=1&");
-        let raw = wait(RawRequest::read(&query, &Encoding::None, Bytes::new())).unwrap();
+        let raw = wait(RawRequestParams::parse(&query, &BodyEncoding::None, Bytes::new())).unwrap();
         let mut reader = ParamReader::new(&raw);
         let _ = (reader.optional::<TextParam>("a"), reader.optional::<TextParam>("bb"));
         let sent = names.iter().map(String::as_str);
         let mut expected: Vec<&str> = sent.filter(|name| !["a", "bb"].contains(name)).collect();
         expected.sort_unstable();
         expected.dedup();
-        prop_assert_eq!(reader.ignored(), expected);
+        prop_assert_eq!(reader.unread_names(), expected);
     }
 }

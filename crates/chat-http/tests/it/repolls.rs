@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use chat_core::model::role::Role;
-use chat_http::Repoll;
+use chat_http::RepollableRequest;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, HeaderName};
 use http_body_util::BodyExt as _;
@@ -41,12 +41,12 @@ impl Heard {
         format!("/events?queue_id={}&last_event_id={}{more}", self.queue, self.last)
     }
 
-    async fn poll(&self, more: &str, headers: &[(&str, &str)]) -> (TestResponse, Option<Arc<dyn Repoll>>) {
+    async fn poll(&self, more: &str, headers: &[(&str, &str)]) -> (TestResponse, Option<Arc<dyn RepollableRequest>>) {
         let (answer, repoll) = self.app.repeatable(&self.ada, &self.path(more), headers).await;
         (TestResponse::of(answer).await, repoll)
     }
 
-    async fn offered(&self) -> Arc<dyn Repoll> {
+    async fn offered(&self) -> Arc<dyn RepollableRequest> {
         self.poll("", &[]).await.1.unwrap()
     }
 }
@@ -80,8 +80,8 @@ impl TestResponse {
     }
 }
 
-async fn again(repoll: &Arc<dyn Repoll>, number: i64) -> TestResponse {
-    TestResponse::of(Arc::clone(repoll).poll_after(number).unwrap().await).await
+async fn again(repoll: &Arc<dyn RepollableRequest>, number: i64) -> TestResponse {
+    TestResponse::of(Arc::clone(repoll).answer_with_number(number).unwrap().await).await
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn a_poll_asked_again_hears_what_the_same_poll_hears() {
     let heard = Heard::found(1000).await;
     let (first, repoll) = heard.poll("", &[]).await;
     let repoll = repoll.unwrap();
-    assert_eq!((repoll.parameter(), first.contents()), ("last_event_id", vec!["first"]));
+    assert_eq!((repoll.varying_query_parameter(), first.contents()), ("last_event_id", vec!["first"]));
     let same = again(&repoll, heard.last).await;
     assert_eq!((same.status, &same.body), (200, &first.body));
     assert_eq!(same.names(), first.names());
@@ -164,7 +164,7 @@ async fn who_would_not_be_let_in_any_more_is_not_answered_without_a_head() {
         heard.app.call(&bob, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name":"general"}]"#)]);
     subscribe.await.success();
     let repoll = heard.offered().await;
-    assert!(Arc::clone(&repoll).poll_after(heard.last).is_some());
+    assert!(Arc::clone(&repoll).answer_with_number(heard.last).is_some());
     heard.app.call(&owner, &format!("DELETE /users/{}", bob.id), &[]).await.success();
-    assert!(repoll.poll_after(heard.last).is_none());
+    assert!(repoll.answer_with_number(heard.last).is_none());
 }

@@ -22,10 +22,11 @@ use chat_core::people::invitation::VALIDITY_MIN;
 use chat_core::push::PushService;
 use chat_http::error::InternalError;
 use chat_http::{
-    ApiSettings, BrowserClient, BrowserSettings, Chat, ChatComponents, Components, Invitations, LongWait, Passwords,
-    Push, Repoll, Runtime, SetupCode, UploadSettings, router,
+    ApiSettings, BaseComponents, BrowserComponents, ChatComponents, ChatService, ClockAndRandomness,
+    InvitationComponents, LongPollSignal, OrganizationSetupCode, PasswordHashing, PushComponents, RepollableRequest,
+    UploadSettings, WebClientFiles, build_chat_service,
 };
-use chat_storage::Store;
+use chat_storage::ChatStore;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
@@ -48,16 +49,16 @@ pub(crate) const INVITATIONS_PER_DAY: usize = 10;
 /// A server, and the people who were there before the test began.
 pub(crate) struct TestApp {
     /// The database, to look past the wire.
-    pub(crate) store: Arc<Store>,
+    pub(crate) store: Arc<ChatStore>,
     /// The owner, number 9: `ada@example.org`, subscribed to `general` and `sandbox`. Her password is `ada's`.
     pub(crate) ada: Person,
     /// The files, to look past the wire.
     pub(crate) files: Arc<MemoryFileStore>,
     clock: Arc<Clock>,
-    router: Chat,
+    router: ChatService,
     folder: TempDir,
     database: Option<Database>,
-    browser: BrowserSettings,
+    browser: BrowserComponents,
 }
 
 /// What differs between test apps.
@@ -178,11 +179,11 @@ impl TestApp {
         let files = Arc::default();
         let spool_dir = folder.path().to_owned();
         let uploads = UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes, spool_dir };
-        let push = Push { devices: Arc::<Store>::clone(&store), bouncer };
-        let browser = BrowserSettings {
+        let push = PushComponents { devices: Arc::<ChatStore>::clone(&store), bouncer };
+        let browser = BrowserComponents {
             session_lifetime_s: SESSION_LIFETIME_S,
-            setup_code: is_empty.then(|| SetupCode::new(&key)),
-            client: has_client.then(|| Arc::new(Client) as Arc<dyn BrowserClient>),
+            setup_code: is_empty.then(|| OrganizationSetupCode::from_random_letters(&key)),
+            client: has_client.then(|| Arc::new(Client) as Arc<dyn WebClientFiles>),
         };
         let given = ((per_minute, development_login), uploads, push);
         let router = start_router(&store, &files, &clock, given, browser.clone());
@@ -198,18 +199,18 @@ impl TestApp {
     /// Starts the server again on the same database, beside the one that runs.
     pub(crate) async fn restart(&self) {
         let uploads = UploadSettings { max_bytes: 0, quota_bytes: None, spool_dir: std::env::temp_dir() };
-        let push = Push { devices: Arc::<Store>::clone(&self.store), bouncer: None };
+        let push = PushComponents { devices: Arc::<ChatStore>::clone(&self.store), bouncer: None };
         let given = ((0, false), uploads, push);
         let again = start_router(&self.store, &self.files, &self.clock, given, self.browser.clone());
-        again.announce_restart().await;
+        again.enqueue_restart_event().await;
     }
 
     /// The organization as it is in another database, whose folder that is. The files are where they were.
-    pub(crate) fn gone_to(&self, store: Store, folder: TempDir) -> Self {
+    pub(crate) fn gone_to(&self, store: ChatStore, folder: TempDir) -> Self {
         let (store, files, clock) = (Arc::new(store), Arc::clone(&self.files), Arc::clone(&self.clock));
         let spool_dir = folder.path().to_owned();
         let uploads = UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes: None, spool_dir };
-        let push = Push { devices: Arc::<Store>::clone(&store), bouncer: None };
+        let push = PushComponents { devices: Arc::<ChatStore>::clone(&store), bouncer: None };
         let browser = self.browser.clone();
         let router = start_router(&store, &files, &clock, ((0, false), uploads, push), browser.clone());
         Self { store, ada: self.ada.clone(), files, clock, router, folder, database: None, browser }
@@ -264,7 +265,7 @@ impl TestApp {
 
     /// Sends what is due, as the server does every second.
     pub(crate) async fn send_due(&self) {
-        while self.router.send_due().await {}
+        while self.router.send_due_scheduled_messages().await {}
     }
 
     /// Lets time pass.
@@ -379,19 +380,23 @@ impl TestApp {
         who: &Person,
         path: &str,
         headers: &[(&str, &str)],
-    ) -> (Response, Option<Arc<dyn Repoll>>) {
+    ) -> (Response, Option<Arc<dyn RepollableRequest>>) {
         let basic = format!("Basic {}", STANDARD.encode(format!("{}:{}", who.email, who.key)));
         let with_key = [&[("authorization", basic.as_str())], headers].concat();
         self.asked(&format!("/api/v1{path}"), &with_key).await
     }
 
     /// The answer to a GET of that address with these headers, and how it can be asked again.
-    pub(crate) async fn asked(&self, address: &str, headers: &[(&str, &str)]) -> (Response, Option<Arc<dyn Repoll>>) {
-        let wait = LongWait::default();
+    pub(crate) async fn asked(
+        &self,
+        address: &str,
+        headers: &[(&str, &str)],
+    ) -> (Response, Option<Arc<dyn RepollableRequest>>) {
+        let wait = LongPollSignal::default();
         let request = Request::get(address).extension(wait.clone());
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let answer = self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
-        (answer, wait.repoll().cloned())
+        (answer, wait.offered_repoll().cloned())
     }
 
     async fn send(&self, call: &str, parameters: &[(&str, &str)], basic: Option<&str>) -> TestResponse {
@@ -454,17 +459,17 @@ fn basic(who: &Person) -> String {
     format!("Basic {}", STANDARD.encode(format!("{}:{}", who.email, who.key)))
 }
 
-type AppSettings = ((u32, bool), UploadSettings, Push);
+type AppSettings = ((u32, bool), UploadSettings, PushComponents);
 
 fn start_router(
-    store: &Arc<Store>,
+    store: &Arc<ChatStore>,
     files: &Arc<MemoryFileStore>,
     clock: &Arc<Clock>,
     given: AppSettings,
-    browser: BrowserSettings,
-) -> Chat {
+    browser: BrowserComponents,
+) -> ChatService {
     let ((rate_limit_per_user, development_login), uploads, push) = given;
-    let parts = Components {
+    let parts = BaseComponents {
         runtime: Arc::<Clock>::clone(clock),
         health: Arc::new(Healthy),
         rate_limit_per_ip: 0,
@@ -480,23 +485,23 @@ fn start_router(
         development_login,
     };
     let domain = ChatComponents {
-        realm: Arc::<Store>::clone(store),
-        log: Arc::<Store>::clone(store),
-        queues: Arc::<Store>::clone(store),
-        messages: Arc::<Store>::clone(store),
-        presences: Arc::<Store>::clone(store),
-        bot_storage: Arc::<Store>::clone(store),
-        widgets: Arc::<Store>::clone(store),
-        drafts: Arc::<Store>::clone(store),
-        scheduled: Arc::<Store>::clone(store),
-        typing: Arc::<Store>::clone(store),
+        realm: Arc::<ChatStore>::clone(store),
+        log: Arc::<ChatStore>::clone(store),
+        queues: Arc::<ChatStore>::clone(store),
+        messages: Arc::<ChatStore>::clone(store),
+        presences: Arc::<ChatStore>::clone(store),
+        bot_storage: Arc::<ChatStore>::clone(store),
+        widgets: Arc::<ChatStore>::clone(store),
+        drafts: Arc::<ChatStore>::clone(store),
+        scheduled: Arc::<ChatStore>::clone(store),
+        typing: Arc::<ChatStore>::clone(store),
         files: Arc::<MemoryFileStore>::clone(files),
-        attachments: Arc::<Store>::clone(store),
-        exports: Arc::<Store>::clone(store),
+        attachments: Arc::<ChatStore>::clone(store),
+        exports: Arc::<ChatStore>::clone(store),
         polls: Arc::default(),
         passwords: Arc::new(PlainTextPasswords),
-        invitations: Invitations {
-            links: Arc::<Store>::clone(store),
+        invitations: InvitationComponents {
+            links: Arc::<ChatStore>::clone(store),
             validity_min: VALIDITY_MIN,
             per_day: INVITATIONS_PER_DAY,
         },
@@ -504,7 +509,7 @@ fn start_router(
         browser,
         settings,
     };
-    router(parts, Some(domain))
+    build_chat_service(parts, Some(domain))
 }
 
 /// A clock that goes when the test says so, and chance that can be foreseen.
@@ -513,16 +518,16 @@ struct Clock {
     drawn: AtomicU64,
 }
 
-impl Runtime for Clock {
+impl ClockAndRandomness for Clock {
     fn now_us(&self) -> i64 {
         self.now_us.load(Ordering::SeqCst)
     }
 
-    fn fresh_id(&self) -> u128 {
+    fn random_id(&self) -> u128 {
         self.drawn.fetch_add(1, Ordering::SeqCst).into()
     }
 
-    fn random(&self) -> [u8; 64] {
+    fn random_bytes(&self) -> [u8; 64] {
         let drawn = self.drawn.fetch_add(1, Ordering::SeqCst);
         // A digit of the draw's number to base 200 each, so that no two draws begin alike.
         let digit = |place: u32| drawn / 200_u64.pow(place % 8) % 200;
@@ -536,12 +541,12 @@ impl Runtime for Clock {
 /// A client of one page and one file.
 struct Client;
 
-impl BrowserClient for Client {
-    fn index(&self, _: &HeaderMap) -> Response {
+impl WebClientFiles for Client {
+    fn serve_start_page(&self, _: &HeaderMap) -> Response {
         Response::new(Body::from("<!doctype html><title>the client</title>"))
     }
 
-    fn file(&self, name: &str, _: &HeaderMap) -> Option<Response> {
+    fn serve_file(&self, name: &str, _: &HeaderMap) -> Option<Response> {
         (name == "app-1.js").then(|| Response::new(Body::from("start()")))
     }
 }
@@ -559,12 +564,12 @@ impl server_kit::health::HealthProbe for Healthy {
 struct PlainTextPasswords;
 
 #[async_trait]
-impl Passwords for PlainTextPasswords {
+impl PasswordHashing for PlainTextPasswords {
     async fn hash(&self, password: String) -> Result<PasswordHash, InternalError> {
         Ok(PasswordHash(password))
     }
 
-    async fn matches(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, InternalError> {
+    async fn verify_password(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, InternalError> {
         Ok(hash.is_some_and(|hash| hash.0 == password))
     }
 }

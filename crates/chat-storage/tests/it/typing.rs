@@ -15,7 +15,12 @@ use crate::people::found;
 const AT_MOST: Duration = Duration::from_secs(20);
 
 fn typing(op: TypingOp) -> TypingNotification {
-    TypingNotification { user_id: UserId(1), op, to: TypingDestination::Direct(vec![UserId(1), UserId(2)]) }
+    TypingNotification {
+        user_id: UserId(1),
+        op,
+        to: TypingDestination::Direct(vec![UserId(1), UserId(2)]),
+        edited: None,
+    }
 }
 
 async fn queue(store: &ChatStore, id: &str) {

@@ -5,9 +5,9 @@ use chat_core::id::UserGroupId;
 use chat_core::model::channel::PostPolicy;
 use serde_json::Value;
 
-use crate::limits::BAD_VALUE_MAX_CHARS;
-use crate::params::{Json, ListedNumber, NumberEnum, ParamError, ParamFormat, ParamKind, RawParam};
-use crate::schema::Schema;
+use crate::json_schema::JsonSchema;
+use crate::limits::ECHOED_VALUE_MAX_CHARS;
+use crate::params::{EnumNumberJson, JsonParam, NumberEnum, ParamDecoder, ParamError, ParamWireFormat, RawParam};
 
 /// `stream_post_policy`, as JSON.
 #[derive(Debug)]
@@ -25,15 +25,16 @@ impl NumberEnum for PostPolicyValue {
     ];
 }
 
-impl ParamKind for PostPolicyNumber {
+impl ParamDecoder for PostPolicyNumber {
     type Value = PostPolicy;
 
-    fn form() -> ParamFormat {
-        Json::<ListedNumber<PostPolicyValue>>::form()
+    fn wire_format() -> ParamWireFormat {
+        JsonParam::<EnumNumberJson<PostPolicyValue>>::wire_format()
     }
 
     fn decode(param: RawParam<'_>) -> Result<PostPolicy, ParamError> {
-        Json::<ListedNumber<PostPolicyValue>>::decode(param).map(|ListedNumber(PostPolicyValue(policy))| policy)
+        JsonParam::<EnumNumberJson<PostPolicyValue>>::decode(param)
+            .map(|EnumNumberJson(PostPolicyValue(policy))| policy)
     }
 }
 
@@ -46,15 +47,18 @@ pub(crate) fn announcing(is_announcement_only: bool) -> PostPolicy {
 #[derive(Debug)]
 pub(crate) struct RetentionText;
 
-impl ParamKind for RetentionText {
+impl ParamDecoder for RetentionText {
     type Value = RetentionPolicy;
 
-    fn form() -> ParamFormat {
-        let words = Schema::words(["realm_default", "unlimited", "forever"]);
-        ParamFormat::raw(Schema::any_of([Schema::integer().at_least(1).meaning("Days."), words]))
+    fn wire_format() -> ParamWireFormat {
+        let words = JsonSchema::one_of_words(["realm_default", "unlimited", "forever"]);
+        ParamWireFormat::raw(JsonSchema::any_of([
+            JsonSchema::integer().with_minimum(1).with_description("Days."),
+            words,
+        ]))
     }
 
-    fn to_json(retention: &RetentionPolicy) -> Option<Value> {
+    fn documented_default(retention: &RetentionPolicy) -> Option<Value> {
         Some(match retention {
             RetentionPolicy::Realm => "realm_default".into(),
             RetentionPolicy::Unlimited => "unlimited".into(),
@@ -70,7 +74,7 @@ impl ParamKind for RetentionText {
             text => match text.parse() {
                 Ok(days) if days > 0 => Ok(RetentionPolicy::Days(days)),
                 _ => {
-                    let shown = param.text.chars().take(BAD_VALUE_MAX_CHARS).collect();
+                    let shown = param.text.chars().take(ECHOED_VALUE_MAX_CHARS).collect();
                     Err(ParamError::Unreadable { name: param.name, shown })
                 }
             },
@@ -82,14 +86,14 @@ impl ParamKind for RetentionText {
 #[derive(Debug)]
 pub(crate) struct GroupNumber;
 
-impl ParamKind for GroupNumber {
+impl ParamDecoder for GroupNumber {
     type Value = UserGroupId;
 
-    fn form() -> ParamFormat {
-        Json::<UserGroupId>::form()
+    fn wire_format() -> ParamWireFormat {
+        JsonParam::<UserGroupId>::wire_format()
     }
 
     fn decode(param: RawParam<'_>) -> Result<UserGroupId, ParamError> {
-        Json::<UserGroupId>::decode(param)
+        JsonParam::<UserGroupId>::decode(param)
     }
 }

@@ -11,9 +11,9 @@ use chat_core::id::EventId;
 use chat_core::people::session::Session;
 
 use super::{LAST_EVENT_ID, PollCaller, PollParams};
-use crate::auth::{AuthenticationError, CallerSecret, holder, may_enter};
+use crate::authentication::{AuthenticationError, CallerSecretHash, holder, may_enter};
 use crate::error::ApiError;
-use crate::long_wait::{LongWait, Repoll};
+use crate::long_wait::{LongPollSignal, RepollableRequest};
 use crate::middleware::api_headers;
 use crate::middleware::observe::{self, DeferredErrorResponse};
 use crate::middleware::panic;
@@ -32,7 +32,7 @@ pub(super) struct OfferedRepoll {
 
 impl OfferedRepoll {
     /// Returns what a poll offers its connection.
-    pub(super) fn offered(app: &App, caller: PollCaller, queue_id: &str) -> Arc<dyn Repoll> {
+    pub(super) fn offered(app: &App, caller: PollCaller, queue_id: &str) -> Arc<dyn RepollableRequest> {
         Arc::new(Self { app: Arc::clone(app), caller, queue_id: queue_id.into() })
     }
 
@@ -44,7 +44,7 @@ impl OfferedRepoll {
     /// Returns whether a browser's session has expired, or its use is to be written down: both happen where a request
     /// arrives as a whole.
     fn is_session_due(&self) -> bool {
-        let Some(hash) = self.caller.secret.session() else { return false };
+        let Some(hash) = self.caller.secret.session_hash() else { return false };
         let (now_s, lifetime_s) = (self.app.now_s(), self.app.browser.session_lifetime_s);
         let found = Session::find(&self.app.realm(), self.caller.user_id, hash);
         found.is_none_or(|session| session.is_use_due(now_s) || session.is_expired(now_s, lifetime_s))
@@ -54,15 +54,15 @@ impl OfferedRepoll {
         let Self { app, caller, queue_id } = &*self;
         let rate_limit = app.by_user.check(&caller.user_id).map_err(|exceeded| failing(exceeded.into()))?;
         let poll = PollParams { queue_id: queue_id.as_ref().to_owned(), last_event_id, dont_block: false };
-        let answered = super::answer(app, *caller, poll, &LongWait::default()).await;
+        let answered = super::answer(app, *caller, poll, &LongPollSignal::default()).await;
         let secret = caller.secret;
         let with_rate_limit = move |mut response: Response| {
             if let Some(rate_limit) = rate_limit {
                 rate_limit.add_headers(response.headers_mut());
             }
             match secret {
-                CallerSecret::ApiKey(_) => api_headers::allow_any_origin(response.headers_mut()),
-                CallerSecret::Session(_) => api_headers::keep_to_browser(response.headers_mut()),
+                CallerSecretHash::ApiKey(_) => api_headers::allow_any_origin(response.headers_mut()),
+                CallerSecretHash::Session(_) => api_headers::keep_to_browser(response.headers_mut()),
             }
             response
         };
@@ -78,12 +78,12 @@ fn failing(error: ApiError) -> DeferredErrorResponse {
     Box::new(move || error.into_response())
 }
 
-impl Repoll for OfferedRepoll {
-    fn parameter(&self) -> &'static str {
+impl RepollableRequest for OfferedRepoll {
+    fn varying_query_parameter(&self) -> &'static str {
         LAST_EVENT_ID
     }
 
-    fn poll_after(self: Arc<Self>, number: i64) -> Option<Pin<Box<dyn Future<Output = Response> + Send>>> {
+    fn answer_with_number(self: Arc<Self>, number: i64) -> Option<Pin<Box<dyn Future<Output = Response> + Send>>> {
         // The caller is checked as usual when the realm is not known to be current.
         if !self.app.realm.is_current() {
             return None;
@@ -92,7 +92,7 @@ impl Repoll for OfferedRepoll {
         if self.is_session_due() {
             return None;
         }
-        let route = if self.caller.secret.session().is_some() { JSON_ROUTE } else { ROUTE };
+        let route = if self.caller.secret.session_hash().is_some() { JSON_ROUTE } else { ROUTE };
         let server = Arc::clone(&self.app.server);
         let answering = panic::caught_or(self.answer(EventId(number)), |error| Err(failing(error)));
         Some(Box::pin(observe::observe_again(server, route, answering)))

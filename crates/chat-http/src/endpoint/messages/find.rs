@@ -5,28 +5,31 @@ use chat_core::permission::access::{self, MessageNotFound};
 use chat_core::wire::{MessageFormat, StoredMessage};
 
 use super::list::{MessageRendering, write_all};
-use crate::auth::Caller;
-use crate::call::ApiCall;
+use crate::api_call::ApiCall;
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::{ApiError, InternalError};
-use crate::params::{Json, ParamError, ParamReader, Params};
-use crate::response::ApiResponse;
-use crate::schema::{Member, Schema, has};
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader};
 
 /// The parameters of `GET /messages/{message_id}`.
 pub(crate) struct GetMessageParams {
     html: bool,
 }
 
-impl Params for GetMessageParams {
+impl EndpointParams for GetMessageParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        Ok(Self { html: reader.or::<Json<bool>>("apply_markdown", true)? })
+        Ok(Self { html: reader.optional_or::<JsonParam<bool>>("apply_markdown", true)? })
     }
 }
 
 /// A message the caller may read, and its text as typed, which is deprecated and always sent.
-pub(crate) async fn get(call: ApiCall<Caller>, params: GetMessageParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn get(
+    call: ApiCall<AuthenticatedCaller>,
+    params: GetMessageParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let id = MessageId(call.path_id("message_id")?);
-    let found = call.app.messages.find(call.caller.id(), &[id]).await?.into_iter();
+    let found = call.app.messages.find(call.caller.user_id(), &[id]).await?.into_iter();
     let mut read = found.filter(|(message, _)| access::reads(&call.caller.realm, &call.caller.user, message));
     let found = read.next().map(|(message, flags)| (StoredMessage::passing(message), flags)).ok_or(MessageNotFound)?;
     let (message, _) = &found;
@@ -45,10 +48,13 @@ pub(crate) async fn get(call: ApiCall<Caller>, params: GetMessageParams) -> Resu
     body.extend_from_slice(b",\"message\":");
     body.extend_from_slice(list.get(1..list.len().saturating_sub(1)).unwrap_or_default());
     body.push(b'}');
-    Ok(ApiResponse::from_object(&body))
+    Ok(ApiResponsePayload::from_serialized_object(&body))
 }
 
 /// Returns the members of the response.
-pub(super) fn response_schema() -> Vec<Member> {
-    vec![has("raw_content", Schema::string()), has("message", Schema::named("Message"))]
+pub(super) fn response_schema() -> Vec<SchemaMember> {
+    vec![
+        required_schema_member("raw_content", JsonSchema::string()),
+        required_schema_member("message", JsonSchema::reference_to("Message")),
+    ]
 }

@@ -18,13 +18,13 @@ use chat_core::text::search_words::HighlightedMessage;
 use chat_core::wire::message::{MessageWriter, ReaderExtras};
 use chat_core::wire::{MessageFormat, StoredMessage};
 
-use crate::auth::Caller;
-use crate::call::ApiCall;
+use crate::api_call::ApiCall;
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::endpoint::narrow_selection::{self, AnchorParams, OptionalAnchorParams};
 use crate::error::ApiError;
-use crate::params::{Json, Narrow, ParamError, ParamReader, Params};
-use crate::response::ApiResponse;
-use crate::schema::{Member, Schema, has, may};
+use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader, RawNarrow};
 use crate::state::AppState;
 
 /// Bytes of a message, about, beside its text.
@@ -33,7 +33,7 @@ const MESSAGE_BYTES: usize = 1_024;
 /// The parameters of `GET /messages`.
 pub(crate) struct ListMessagesParams {
     wanted: WantedMessages,
-    narrow: Option<Narrow>,
+    narrow: Option<RawNarrow>,
     first_unread: bool,
     format: MessageFormat,
 }
@@ -50,12 +50,12 @@ enum WantedMessages {
 const EXCLUSIVE: [&str; 6] =
     ["num_before", "num_after", "anchor", "message_ids", "include_anchor", "use_first_unread_anchor"];
 
-impl Params for ListMessagesParams {
+impl EndpointParams for ListMessagesParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         let anchor = OptionalAnchorParams::from_reader(reader)?;
-        let narrow = reader.optional::<Json<Option<Narrow>>>("narrow")?.flatten();
-        let first_unread = reader.or::<Json<bool>>("use_first_unread_anchor", false)?;
-        let wanted = match reader.optional::<Json<Vec<i64>>>("message_ids")? {
+        let narrow = reader.optional::<JsonParam<Option<RawNarrow>>>("narrow")?.flatten();
+        let first_unread = reader.optional_or::<JsonParam<bool>>("use_first_unread_anchor", false)?;
+        let wanted = match reader.optional::<JsonParam<Vec<i64>>>("message_ids")? {
             None => WantedMessages::Around(anchor.required()?),
             Some(ids) if anchor.are_absent() && !first_unread => WantedMessages::Ids(ids),
             Some(_) => return Err(ParamError::Incompatible { names: EXCLUSIVE.to_vec() }),
@@ -65,24 +65,27 @@ impl Params for ListMessagesParams {
             narrow,
             first_unread,
             format: MessageFormat {
-                client_gravatar: reader.or::<Json<bool>>("client_gravatar", true)?,
-                html: reader.or::<Json<bool>>("apply_markdown", true)?,
+                client_gravatar: reader.optional_or::<JsonParam<bool>>("client_gravatar", true)?,
+                html: reader.optional_or::<JsonParam<bool>>("apply_markdown", true)?,
             },
         })
     }
 }
 
 /// Messages around an anchor, as far as a narrow selects them and the caller may have them.
-pub(crate) async fn get(call: ApiCall<Caller>, params: ListMessagesParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn get(
+    call: ApiCall<AuthenticatedCaller>,
+    params: ListMessagesParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let anchor = match &params.wanted {
         WantedMessages::Around(anchor) => anchor,
         WantedMessages::Ids(ids) => return by_ids(&call, ids, &params).await,
     };
     let window = anchor.window(anchor.counts(), params.first_unread)?;
-    let Caller { user, realm, .. } = &call.caller;
+    let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let selection = narrow_selection::select(&call.app, realm, user, params.narrow.as_ref()).await?;
     let page = call.app.messages.window(&selection, window).await?;
-    let mut body = ApiResponse::open_body(page.messages.iter().map(|(message, _)| weight_bytes(message)).sum());
+    let mut body = ApiResponsePayload::open_body(page.messages.iter().map(|(message, _)| weight_bytes(message)).sum());
     // Writing to memory does not fail.
     let _ = write!(
         body,
@@ -95,18 +98,22 @@ pub(crate) async fn get(call: ApiCall<Caller>, params: ListMessagesParams) -> Re
     let rendering = MessageRendering { format: params.format, marked };
     write_all(&call.app, &call.app.realm(), (&messages, &rendering), &mut body).await?;
     body.push(b'}');
-    Ok(ApiResponse::close_body(body))
+    Ok(ApiResponsePayload::close_body(body))
 }
 
 /// Returns the messages of these numbers that exist, that the caller may read, and that the narrow selects.
 ///
 /// # Source
 /// Not specified; feature level 300 of the API, as existing clients know it.
-async fn by_ids(call: &ApiCall<Caller>, ids: &[i64], params: &ListMessagesParams) -> Result<ApiResponse, ApiError> {
+async fn by_ids(
+    call: &ApiCall<AuthenticatedCaller>,
+    ids: &[i64],
+    params: &ListMessagesParams,
+) -> Result<ApiResponsePayload, ApiError> {
     if ids.len() as u64 > MAX_WINDOW {
         return Err(WindowError::TooMany.into());
     }
-    let Caller { user, realm, .. } = &call.caller;
+    let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let selection = narrow_selection::select(&call.app, realm, user, params.narrow.as_ref()).await?;
     let ids: Vec<MessageId> = ids.iter().copied().map(MessageId).collect();
     let found = call.app.messages.find(user.id, &ids).await?;
@@ -120,7 +127,7 @@ async fn by_ids(call: &ApiCall<Caller>, ids: &[i64], params: &ListMessagesParams
         found.map(|(message, flags)| (Arc::new(StoredMessage::passing(message)), flags)).collect::<Vec<_>>()
     };
     let messages = call.app.search_jobs.run(0, selected).await?;
-    let mut body = ApiResponse::open_body(messages.iter().map(|(message, _)| weight_bytes(message)).sum());
+    let mut body = ApiResponsePayload::open_body(messages.iter().map(|(message, _)| weight_bytes(message)).sum());
     body.extend_from_slice(
         b"{\"found_anchor\":false,\"found_oldest\":false,\"found_newest\":false,\"history_limited\":false,\"messages\":",
     );
@@ -128,18 +135,18 @@ async fn by_ids(call: &ApiCall<Caller>, ids: &[i64], params: &ListMessagesParams
     let rendering = MessageRendering { format: params.format, marked };
     write_all(&call.app, &call.app.realm(), (&messages, &rendering), &mut body).await?;
     body.push(b'}');
-    Ok(ApiResponse::close_body(body))
+    Ok(ApiResponsePayload::close_body(body))
 }
 
 /// Returns the members of the response.
-pub(super) fn response_schema() -> Vec<Member> {
+pub(super) fn response_schema() -> Vec<SchemaMember> {
     vec![
-        may("anchor", Schema::integer()),
-        has("found_anchor", Schema::boolean()),
-        has("found_oldest", Schema::boolean()),
-        has("found_newest", Schema::boolean()),
-        has("history_limited", Schema::boolean()),
-        has("messages", Schema::list(Schema::named("Message"))),
+        optional_schema_member("anchor", JsonSchema::integer()),
+        required_schema_member("found_anchor", JsonSchema::boolean()),
+        required_schema_member("found_oldest", JsonSchema::boolean()),
+        required_schema_member("found_newest", JsonSchema::boolean()),
+        required_schema_member("history_limited", JsonSchema::boolean()),
+        required_schema_member("messages", JsonSchema::list(JsonSchema::reference_to("Message"))),
     ]
 }
 

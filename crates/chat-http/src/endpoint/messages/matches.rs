@@ -10,25 +10,25 @@ use chat_core::model::message::{Flag, Message};
 use chat_core::text::search_words::HighlightedMessage;
 use serde::Serialize;
 
-use crate::auth::Caller;
-use crate::call::ApiCall;
+use crate::api_call::ApiCall;
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::endpoint::narrow_selection;
 use crate::error::ApiError;
-use crate::params::{Json, Narrow, ParamError, ParamReader, Params};
-use crate::response::ApiResponse;
-use crate::schema::{Member, Schema, has};
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader, RawNarrow};
 
 /// The parameters of `GET /messages/matches_narrow`.
 pub(crate) struct MatchNarrowParams {
     ids: Vec<i64>,
-    narrow: Narrow,
+    narrow: RawNarrow,
 }
 
-impl Params for MatchNarrowParams {
+impl EndpointParams for MatchNarrowParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            ids: reader.required::<Json<Vec<i64>>>("msg_ids")?,
-            narrow: reader.required::<Json<Narrow>>("narrow")?,
+            ids: reader.required::<JsonParam<Vec<i64>>>("msg_ids")?,
+            narrow: reader.required::<JsonParam<RawNarrow>>("narrow")?,
         })
     }
 }
@@ -49,11 +49,14 @@ struct MatchedMessage {
 ///
 /// # Source
 /// Specification, `GET /messages/matches_narrow`. Not specified: more messages than a window has are refused.
-pub(crate) async fn get(call: ApiCall<Caller>, params: MatchNarrowParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn get(
+    call: ApiCall<AuthenticatedCaller>,
+    params: MatchNarrowParams,
+) -> Result<ApiResponsePayload, ApiError> {
     if params.ids.len() as u64 > MAX_WINDOW {
         return Err(WindowError::TooMany.into());
     }
-    let Caller { user, realm, .. } = &call.caller;
+    let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let selection = narrow_selection::select(&call.app, realm, user, Some(&params.narrow)).await?;
     let ids: Vec<MessageId> = params.ids.iter().copied().map(MessageId).collect();
     let found = call.app.messages.find(user.id, &ids).await?;
@@ -69,11 +72,14 @@ pub(crate) async fn get(call: ApiCall<Caller>, params: MatchNarrowParams) -> Res
         };
         selected.map(shown).collect()
     };
-    ApiResponse::from_payload(&MatchedMessages { messages: call.app.search_jobs.run(0, matching).await? })
+    ApiResponsePayload::from_payload(&MatchedMessages { messages: call.app.search_jobs.run(0, matching).await? })
 }
 
 /// Returns the members of the response.
-pub(super) fn response_schema() -> Vec<Member> {
-    let found = Schema::object([has("match_content", Schema::string()), has("match_subject", Schema::string())]);
-    vec![has("messages", Schema::map(found))]
+pub(super) fn response_schema() -> Vec<SchemaMember> {
+    let found = JsonSchema::object([
+        required_schema_member("match_content", JsonSchema::string()),
+        required_schema_member("match_subject", JsonSchema::string()),
+    ]);
+    vec![required_schema_member("messages", JsonSchema::map(found))]
 }

@@ -9,15 +9,15 @@ use chat_core::messages::widget;
 use chat_core::permission::send::SendError;
 use serde::Serialize;
 
-use crate::auth::Caller;
-use crate::call::ApiCall;
+use crate::api_call::ApiCall;
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
+use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
 use crate::params::{
-    ChannelNameOrId, DirectRecipients, Json, MaxChars, ParamError, ParamReader, Params, RawRecipients, RecipientsParam,
-    TextParam, TextParamWithNul, WordEnum, WordParam,
+    ChannelNameOrId, DirectMessageRecipients, EndpointParams, EnumWordParam, JsonParam, MaxCharsParam, ParamError,
+    ParamReader, RawRecipients, RawTextParamAllowingNul, RecipientsParam, TextParam, WordEnum,
 };
-use crate::response::ApiResponse;
-use crate::schema::{Member, Schema, has, may};
 
 /// Longest name that a client may give its queue and its message, in characters. Not specified; we bound what is
 /// kept with each message by a number that no known client comes near.
@@ -35,7 +35,7 @@ impl WordEnum for MessageKind {
         &[("direct", Self::Direct), ("private", Self::Direct), ("stream", Self::Channel), ("channel", Self::Channel)];
 }
 
-type LocalName = MaxChars<TextParam, LOCAL_NAME_MAX_CHARS>;
+type LocalName = MaxCharsParam<TextParam, LOCAL_NAME_MAX_CHARS>;
 
 /// The parameters of `POST /messages`.
 pub(crate) struct SendParams {
@@ -50,16 +50,16 @@ pub(crate) struct SendParams {
     widget_content: Option<String>,
 }
 
-impl Params for SendParams {
+impl EndpointParams for SendParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            kind: reader.required::<WordParam<MessageKind>>("type")?,
+            kind: reader.required::<EnumWordParam<MessageKind>>("type")?,
             to: reader.optional::<RecipientsParam>("to")?,
-            topic: reader.optional_either::<TextParamWithNul>(["topic", "subject"])?,
-            content: reader.required::<TextParamWithNul>("content")?,
+            topic: reader.optional_with_alias::<RawTextParamAllowingNul>(["topic", "subject"])?,
+            content: reader.required::<RawTextParamAllowingNul>("content")?,
             queue_id: reader.optional::<LocalName>("queue_id")?,
             local_id: reader.optional::<LocalName>("local_id")?,
-            read_by_sender: reader.optional::<Json<bool>>("read_by_sender")?,
+            read_by_sender: reader.optional::<JsonParam<bool>>("read_by_sender")?,
             forged_sender: reader.optional::<TextParam>("sender")?,
             widget_content: reader.optional::<TextParam>("widget_content")?,
         })
@@ -76,13 +76,16 @@ pub(crate) struct SendResponse {
 }
 
 /// Sends a message.
-pub(crate) async fn post(call: ApiCall<Caller>, params: SendParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn post(
+    call: ApiCall<AuthenticatedCaller>,
+    params: SendParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let address = SendTarget::of(&params)?;
     if params.forged_sender.is_some() {
         return Err(SendError::Forged.into());
     }
     let widget = params.widget_content.as_deref().map(widget::given).transpose()?;
-    let client = call.client();
+    let client = call.client_name();
     let request = SendRequest {
         to: address.target(),
         content: &params.content,
@@ -91,21 +94,24 @@ pub(crate) async fn post(call: ApiCall<Caller>, params: SendParams) -> Result<Ap
         local: params.queue_id.zip(params.local_id).map(|(queue_id, local_id)| LocalEcho { queue_id, local_id }),
         widget: widget.as_deref(),
     };
-    let sent = send::send(&call.app.message_ports(), call.caller.id(), &request).await?;
+    let sent = send::send(&call.app.message_ports(), call.caller.user_id(), &request).await?;
     let automatic_new_visibility_policy = sent.followed.map(TopicPolicy::number);
-    ApiResponse::from_payload(&SendResponse { id: sent.id, automatic_new_visibility_policy })
+    ApiResponsePayload::from_payload(&SendResponse { id: sent.id, automatic_new_visibility_policy })
 }
 
 /// Returns the members of the response.
-pub(super) fn response_schema() -> Vec<Member> {
-    let policy = Schema::numbers(TopicPolicy::NUMBERS.iter().map(|(number, _)| *number));
-    vec![has("id", Schema::integer()), may("automatic_new_visibility_policy", policy)]
+pub(super) fn response_schema() -> Vec<SchemaMember> {
+    let policy = JsonSchema::one_of_numbers(TopicPolicy::NUMBERS.iter().map(|(number, _)| *number));
+    vec![
+        required_schema_member("id", JsonSchema::integer()),
+        optional_schema_member("automatic_new_visibility_policy", policy),
+    ]
 }
 
 /// The recipient of a message, read from `to` and `topic`.
 enum SendTarget {
     Channel(ChannelNameOrId, String),
-    Direct(DirectRecipients),
+    Direct(DirectMessageRecipients),
 }
 
 impl SendTarget {
@@ -114,12 +120,12 @@ impl SendTarget {
         match (params.kind, &params.to) {
             (MessageKind::Channel, None) => Err(SendError::NoChannel.into()),
             (MessageKind::Channel, Some(to)) => {
-                let channel = to.channel().map_err(read)?;
+                let channel = to.parse_channel().map_err(read)?;
                 let topic = params.topic.clone().ok_or(SendError::NoTopic)?;
                 Ok(Self::Channel(channel, topic))
             }
             (MessageKind::Direct, None) => Err(SendError::NoRecipients.into()),
-            (MessageKind::Direct, Some(to)) => Ok(Self::Direct(to.direct().map_err(read)?)),
+            (MessageKind::Direct, Some(to)) => Ok(Self::Direct(to.parse_direct_recipients().map_err(read)?)),
         }
     }
 
@@ -129,8 +135,8 @@ impl SendTarget {
             Self::Channel(ChannelNameOrId::Name(name), topic) => {
                 RequestedRecipient::Channel(ChannelRef::Name(name), topic)
             }
-            Self::Direct(DirectRecipients::Ids(ids)) => RequestedRecipient::Ids(ids),
-            Self::Direct(DirectRecipients::Emails(emails)) => RequestedRecipient::Emails(emails),
+            Self::Direct(DirectMessageRecipients::Ids(ids)) => RequestedRecipient::Ids(ids),
+            Self::Direct(DirectMessageRecipients::Emails(emails)) => RequestedRecipient::Emails(emails),
         }
     }
 }

@@ -6,55 +6,55 @@ use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::people::personal::alert;
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::ApiCall;
+use crate::api_call::ApiCall;
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{BoundedString, Json, ParamError, ParamReader, Params};
-use crate::response::ApiResponse;
-use crate::schema::{Member, Schema, has};
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{BoundedString, EndpointParams, JsonParam, ParamError, ParamReader};
 
 /// The parameters of `POST` and `DELETE /users/me/alert_words`.
 pub(crate) struct AlertWordsParams(Vec<String>);
 
-impl Params for AlertWordsParams {
+impl EndpointParams for AlertWordsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let words = reader.required::<Json<Vec<BoundedString<MAX_ALERT_WORD_CHARS>>>>("alert_words")?;
+        let words = reader.required::<JsonParam<Vec<BoundedString<MAX_ALERT_WORD_CHARS>>>>("alert_words")?;
         Ok(Self(words.into_iter().map(|BoundedString(word)| word).collect()))
     }
 }
 
 /// Returns the caller's words.
-pub(crate) async fn get(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    answer(&alert::of(&call.caller.realm, call.caller.id()))
+pub(crate) async fn get(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    answer(&alert::of(&call.caller.realm, call.caller.user_id()))
 }
 
 /// Watches for more words.
 pub(crate) async fn post(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     AlertWordsParams(words): AlertWordsParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(alert::watch(realm, call.caller.account_in(realm)?, &words, commit)?)
+        Ok(alert::watch(realm, call.caller.account_in_realm(realm)?, &words, commit)?)
     };
     answer(&call.app.commit(decide).await?)
 }
 
 /// Watches for words no longer.
 pub(crate) async fn delete(
-    call: ApiCall<Caller>,
+    call: ApiCall<AuthenticatedCaller>,
     AlertWordsParams(words): AlertWordsParams,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<ApiResponsePayload, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(alert::forget(realm, call.caller.account_in(realm)?, &words, commit))
+        Ok(alert::forget(realm, call.caller.account_in_realm(realm)?, &words, commit))
     };
     answer(&call.app.commit(decide).await?)
 }
 
-fn answer(words: &[String]) -> Result<ApiResponse, ApiError> {
-    ApiResponse::from_payload(&json!({"alert_words": words}))
+fn answer(words: &[String]) -> Result<ApiResponsePayload, ApiError> {
+    ApiResponsePayload::from_payload(&json!({"alert_words": words}))
 }
 
 /// Returns the members of the response.
-pub(super) fn response_schema() -> Vec<Member> {
-    vec![has("alert_words", Schema::list(Schema::string()))]
+pub(super) fn response_schema() -> Vec<SchemaMember> {
+    vec![required_schema_member("alert_words", JsonSchema::list(JsonSchema::string()))]
 }

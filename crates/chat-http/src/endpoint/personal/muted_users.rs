@@ -8,18 +8,18 @@ use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::User;
 use chat_core::people::personal::mute::{self, MuteError};
 
-use crate::auth::Caller;
-use crate::call::ApiCall;
+use crate::api_call::ApiCall;
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::response::ApiResponse;
 
 /// Mutes a user.
 ///
 /// What they wrote before is read, as what they write from then on is.
-pub(crate) async fn post(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn post(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let other = UserId(call.path_id("muted_user_id")?);
     let realm = call.app.realm();
-    mute::mute(&realm, call.caller.account_in(&realm)?, other, &mut RealmCommit::default())?;
+    mute::mute(&realm, call.caller.account_in_realm(&realm)?, other, &mut RealmCommit::default())?;
     // Before it is true: what a muted user wrote counts as read, and clients could not be notified of it any more.
     let written_by = vec![NarrowCondition::Sender(other)];
     flag_update::mark_read(&call.app.message_ports(), &call.caller.user, written_by).await?;
@@ -27,17 +27,17 @@ pub(crate) async fn post(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, A
 }
 
 /// Lets a user be heard again.
-pub(crate) async fn delete(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn delete(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     decide(&call, mute::unmute).await
 }
 
 type Decision = fn(&RealmSnapshot, &User, UserId, &mut RealmCommit) -> Result<(), MuteError>;
 
-async fn decide(call: &ApiCall<Caller>, decision: Decision) -> Result<ApiResponse, ApiError> {
+async fn decide(call: &ApiCall<AuthenticatedCaller>, decision: Decision) -> Result<ApiResponsePayload, ApiError> {
     let other = UserId(call.path_id("muted_user_id")?);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(decision(realm, call.caller.account_in(realm)?, other, commit)?)
+        Ok(decision(realm, call.caller.account_in_realm(realm)?, other, commit)?)
     };
     call.app.commit(decide).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }

@@ -9,16 +9,16 @@ use chat_core::people::personal::navigation_view::{
 };
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{Json, MaxChars, NotBlank, ParamError, ParamReader, Params, TextParam};
-use crate::response::ApiResponse;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, MaxCharsParam, NonBlankParam, ParamError, ParamReader, TextParam};
 use crate::routes::{Routes, get, no_members, patch};
-use crate::schema::{Member, Schema, has};
 
-type Fragment = MaxChars<NotBlank<TextParam>, MAX_FRAGMENT_CHARS>;
-type Name = MaxChars<TextParam, MAX_VIEW_NAME_CHARS>;
+type Fragment = MaxCharsParam<NonBlankParam<TextParam>, MAX_FRAGMENT_CHARS>;
+type Name = MaxCharsParam<TextParam, MAX_VIEW_NAME_CHARS>;
 
 pub(super) fn routes() -> Routes {
     const FRAGMENT: &[(&str, &str)] = &[("fragment", "The view's fragment, percent-encoded; it may have slashes.")];
@@ -29,13 +29,13 @@ pub(super) fn routes() -> Routes {
     Routes::of("users").api("/navigation_views", all).api("/navigation_views/{*fragment}", one)
 }
 
-async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    let views = navigation_view::list(&call.caller.realm, call.caller.id());
-    ApiResponse::from_payload(&json!({"navigation_views": views}))
+async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    let views = navigation_view::list(&call.caller.realm, call.caller.user_id());
+    ApiResponsePayload::from_payload(&json!({"navigation_views": views}))
 }
 
-fn list_schema() -> Vec<Member> {
-    vec![has("navigation_views", Schema::list(Schema::named("NavigationView")))]
+fn list_schema() -> Vec<SchemaMember> {
+    vec![required_schema_member("navigation_views", JsonSchema::list(JsonSchema::reference_to("NavigationView")))]
 }
 
 /// The parameters of `POST /navigation_views`.
@@ -45,17 +45,17 @@ struct CreateViewParams {
     name: Option<String>,
 }
 
-impl Params for CreateViewParams {
+impl EndpointParams for CreateViewParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             fragment: reader.required::<Fragment>("fragment")?,
-            is_pinned: reader.required::<Json<bool>>("is_pinned")?,
+            is_pinned: reader.required::<JsonParam<bool>>("is_pinned")?,
             name: reader.optional::<Name>("name")?,
         })
     }
 }
 
-async fn create(call: ApiCall<Caller>, params: CreateViewParams) -> Result<ApiResponse, ApiError> {
+async fn create(call: ApiCall<AuthenticatedCaller>, params: CreateViewParams) -> Result<ApiResponsePayload, ApiError> {
     let CreateViewParams { fragment, is_pinned, name } = &params;
     let view = NewNavigationView { fragment, is_pinned: *is_pinned, name: name.as_deref() };
     commit(&call, |realm, user, commit| navigation_view::create(realm, user, view, commit)).await
@@ -67,28 +67,28 @@ struct UpdateViewParams {
     name: Option<String>,
 }
 
-impl Params for UpdateViewParams {
+impl EndpointParams for UpdateViewParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        Ok(Self { is_pinned: reader.optional::<Json<bool>>("is_pinned")?, name: reader.optional::<Name>("name")? })
+        Ok(Self { is_pinned: reader.optional::<JsonParam<bool>>("is_pinned")?, name: reader.optional::<Name>("name")? })
     }
 }
 
-async fn update(call: ApiCall<Caller>, params: UpdateViewParams) -> Result<ApiResponse, ApiError> {
+async fn update(call: ApiCall<AuthenticatedCaller>, params: UpdateViewParams) -> Result<ApiResponsePayload, ApiError> {
     let fragment = call.path_text("fragment")?;
     let update = NavigationViewUpdate { is_pinned: params.is_pinned, name: params.name.as_deref() };
     commit(&call, |realm, user, commit| navigation_view::update(realm, user, (fragment, update), commit)).await
 }
 
-async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let fragment = call.path_text("fragment")?;
     commit(&call, |realm, user, commit| navigation_view::remove(realm, user, fragment, commit)).await
 }
 
 /// Commits a decision of the caller about their navigation views.
 async fn commit(
-    call: &ApiCall<Caller>,
+    call: &ApiCall<AuthenticatedCaller>,
     decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<(), NavigationViewError> + Send + Sync,
-) -> Result<ApiResponse, ApiError> {
-    call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in(realm)?, commit)?)).await?;
-    Ok(ApiResponse::empty())
+) -> Result<ApiResponsePayload, ApiError> {
+    call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in_realm(realm)?, commit)?)).await?;
+    Ok(ApiResponsePayload::empty())
 }

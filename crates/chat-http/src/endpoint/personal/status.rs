@@ -9,12 +9,12 @@ use chat_core::people::personal::status::{self, StatusUpdate};
 use chat_core::permission::administer::AccountError;
 use serde_json::json;
 
-use crate::auth::Caller;
-use crate::call::ApiCall;
+use crate::api_call::ApiCall;
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
-use crate::params::{Json, MaxChars, ParamError, ParamReader, Params, TextParam, TrimmedText};
-use crate::response::ApiResponse;
-use crate::schema::{Member, Schema, has};
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::params::{EndpointParams, JsonParam, MaxCharsParam, ParamError, ParamReader, TextParam, TrimmedTextParam};
 
 /// The parameters of `POST /users/{user_id}/status`.
 pub(crate) struct StatusParams {
@@ -24,10 +24,10 @@ pub(crate) struct StatusParams {
     reaction_type: Option<String>,
 }
 
-impl Params for StatusParams {
+impl EndpointParams for StatusParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            text: reader.optional::<MaxChars<TrimmedText, MAX_STATUS_CHARS>>("status_text")?,
+            text: reader.optional::<MaxCharsParam<TrimmedTextParam, MAX_STATUS_CHARS>>("status_text")?,
             emoji_name: reader.optional::<TextParam>("emoji_name")?,
             emoji_code: reader.optional::<TextParam>("emoji_code")?,
             reaction_type: reader.optional::<TextParam>("reaction_type")?,
@@ -52,39 +52,45 @@ pub(crate) struct OwnStatusParams {
     away: Option<bool>,
 }
 
-impl Params for OwnStatusParams {
+impl EndpointParams for OwnStatusParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        Ok(Self { status: StatusParams::from_reader(reader)?, away: reader.optional::<Json<bool>>("away")? })
+        Ok(Self { status: StatusParams::from_reader(reader)?, away: reader.optional::<JsonParam<bool>>("away")? })
     }
 }
 
 /// Changes the status of another person for them.
-pub(crate) async fn post_for(call: ApiCall<Caller>, params: StatusParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn post_for(
+    call: ApiCall<AuthenticatedCaller>,
+    params: StatusParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let update = (UserId(call.path_id("user_id")?), params.update(None));
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(status::set_for(realm, call.caller.account_in(realm)?, update, commit)?)
+        Ok(status::set_for(realm, call.caller.account_in_realm(realm)?, update, commit)?)
     };
     call.app.commit(decide).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Changes the caller's status.
-pub(crate) async fn post(call: ApiCall<Caller>, params: OwnStatusParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn post(
+    call: ApiCall<AuthenticatedCaller>,
+    params: OwnStatusParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let update = params.status.update(params.away);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(status::set(realm, call.caller.account_in(realm)?, update, commit)?)
+        Ok(status::set(realm, call.caller.account_in_realm(realm)?, update, commit)?)
     };
     call.app.commit(decide).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }
 
 /// Returns the status of a user, empty where nothing is set.
-pub(crate) async fn get(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn get(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let user = call.caller.realm.user(UserId(call.path_id("user_id")?)).ok_or(AccountError::NoSuchUser)?;
-    ApiResponse::from_payload(&json!({"status": status::of(&call.caller.realm, user)}))
+    ApiResponsePayload::from_payload(&json!({"status": status::of(&call.caller.realm, user)}))
 }
 
 /// Returns the members of the response.
-pub(super) fn response_schema() -> Vec<Member> {
-    vec![has("status", Schema::named("Status"))]
+pub(super) fn response_schema() -> Vec<SchemaMember> {
+    vec![required_schema_member("status", JsonSchema::reference_to("Status"))]
 }

@@ -6,17 +6,17 @@ use chat_core::log::commit::RealmCommit;
 use chat_core::messages::topic_policy::{self, RequestedChannel, TopicPolicy, TopicPolicyChange, TopicPolicyError};
 use chat_core::model::snapshot::RealmSnapshot;
 
-use crate::auth::Caller;
-use crate::call::ApiCall;
-use crate::error::{ApiError, SettingError};
+use crate::api_call::ApiCall;
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
+use crate::error::{ApiError, SettingChangeError};
 use crate::params::{
-    Json, ListedNumber, MaxChars, NumberEnum, ParamError, ParamReader, Params, TextParam, TrimmedText, WordEnum,
-    WordParam,
+    EndpointParams, EnumNumberJson, EnumWordParam, JsonParam, MaxCharsParam, NumberEnum, ParamError, ParamReader,
+    TextParam, TrimmedTextParam, WordEnum,
 };
-use crate::response::ApiResponse;
 
 /// A topic as messages have it: blanks around it do not count. It may be empty, and none has more characters.
-type TopicParam = MaxChars<TrimmedText, MAX_TOPIC_CHARS>;
+type TopicParam = MaxCharsParam<TrimmedTextParam, MAX_TOPIC_CHARS>;
 
 /// The parameters of `POST /user_topics`.
 pub(crate) struct TopicPolicyParams {
@@ -29,11 +29,11 @@ impl NumberEnum for TopicPolicy {
     const NUMBERS: &'static [(i64, Self)] = &Self::NUMBERS;
 }
 
-impl Params for TopicPolicyParams {
+impl EndpointParams for TopicPolicyParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let ListedNumber(policy) = reader.required::<Json<ListedNumber<TopicPolicy>>>("visibility_policy")?;
+        let EnumNumberJson(policy) = reader.required::<JsonParam<EnumNumberJson<TopicPolicy>>>("visibility_policy")?;
         Ok(Self {
-            channel_id: reader.required::<Json<ChannelId>>("stream_id")?,
+            channel_id: reader.required::<JsonParam<ChannelId>>("stream_id")?,
             topic: reader.required::<TopicParam>("topic")?,
             policy,
         })
@@ -41,7 +41,10 @@ impl Params for TopicPolicyParams {
 }
 
 /// Has the caller follow a topic in another way.
-pub(crate) async fn post(call: ApiCall<Caller>, update: TopicPolicyParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn post(
+    call: ApiCall<AuthenticatedCaller>,
+    update: TopicPolicyParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let TopicPolicyParams { channel_id, topic, policy } = &update;
     choose(&call, TopicPolicyChange { channel: RequestedChannel::Id(*channel_id), topic, policy: *policy }).await
 }
@@ -68,15 +71,15 @@ impl WordEnum for MuteOp {
     const WORDS: &'static [(&'static str, Self)] = &[("add", Self::Add), ("remove", Self::Remove)];
 }
 
-impl Params for MuteTopicParams {
+impl EndpointParams for MuteTopicParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let id = reader.optional::<Json<ChannelId>>("stream_id")?.map(TopicChannel::Id);
+        let id = reader.optional::<JsonParam<ChannelId>>("stream_id")?.map(TopicChannel::Id);
         let name = reader.optional::<TextParam>("stream")?.map(TopicChannel::Name);
-        reader.at_most_one(&["stream_id", "stream"])?;
+        reader.reject_more_than_one(&["stream_id", "stream"])?;
         Ok(Self {
             channel: id.or(name).ok_or(ParamError::Missing { name: "stream_id" })?,
             topic: reader.required::<TopicParam>("topic")?,
-            op: reader.required::<WordParam<MuteOp>>("op")?,
+            op: reader.required::<EnumWordParam<MuteOp>>("op")?,
         })
     }
 }
@@ -86,7 +89,10 @@ impl Params for MuteTopicParams {
 /// # Source
 /// Specification, `PATCH /users/me/subscriptions/muted_topics`. The text about a channel that is not there is the one
 /// existing clients know.
-pub(crate) async fn patch(call: ApiCall<Caller>, params: MuteTopicParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn patch(
+    call: ApiCall<AuthenticatedCaller>,
+    params: MuteTopicParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let channel = match &params.channel {
         TopicChannel::Id(id) => RequestedChannel::Id(*id),
         TopicChannel::Name(name) => RequestedChannel::Name(name),
@@ -94,17 +100,22 @@ pub(crate) async fn patch(call: ApiCall<Caller>, params: MuteTopicParams) -> Res
     let policy = if params.op == MuteOp::Add { TopicPolicy::Muted } else { TopicPolicy::Inherit };
     let chosen = choose(&call, TopicPolicyChange { channel, topic: &params.topic, policy }).await;
     match chosen {
-        Err(ApiError::Setting(SettingError::Topic(TopicPolicyError::Channel(_)))) if params.op == MuteOp::Remove => {
-            Err(SettingError::TopicNotMuted.into())
+        Err(ApiError::Setting(SettingChangeError::Topic(TopicPolicyError::Channel(_))))
+            if params.op == MuteOp::Remove =>
+        {
+            Err(SettingChangeError::TopicNotMuted.into())
         }
         chosen => chosen,
     }
 }
 
-async fn choose(call: &ApiCall<Caller>, choice: TopicPolicyChange<'_>) -> Result<ApiResponse, ApiError> {
+async fn choose(
+    call: &ApiCall<AuthenticatedCaller>,
+    choice: TopicPolicyChange<'_>,
+) -> Result<ApiResponsePayload, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(topic_policy::choose(realm, call.caller.account_in(realm)?, choice, commit)?)
+        Ok(topic_policy::choose(realm, call.caller.account_in_realm(realm)?, choice, commit)?)
     };
     call.app.commit(decide).await?;
-    Ok(ApiResponse::empty())
+    Ok(ApiResponsePayload::empty())
 }

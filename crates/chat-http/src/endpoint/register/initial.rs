@@ -21,8 +21,8 @@ use chat_core::wire::channel::ChannelStatistics;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::api_response::ApiResponsePayload;
 use crate::error::{ApiError, InternalError};
-use crate::response::ApiResponse;
 use crate::state::AppState;
 
 /// Seconds after which a client gives a poll up.
@@ -60,15 +60,15 @@ impl InitialState {
     }
 
     /// As an answer.
-    pub(super) fn answer(self) -> Result<ApiResponse, ApiError> {
-        let mut body = ApiResponse::open_body(self.written.len());
+    pub(super) fn answer(self) -> Result<ApiResponsePayload, ApiError> {
+        let mut body = ApiResponsePayload::open_body(self.written.len());
         body.push(b'{');
         body.extend_from_slice(&self.written);
         let members = serde_json::to_vec(&self.members)
             .map_err(|error| InternalError::new("the state was not serialized", error))?;
         // The members of both stand in one object.
         body.extend_from_slice(members.strip_prefix(b"{").unwrap_or_default());
-        Ok(ApiResponse::close_body(body))
+        Ok(ApiResponsePayload::close_body(body))
     }
 }
 

@@ -12,11 +12,11 @@ use chat_core::log::event::{QueueFilter, QueueNarrowTerm};
 use chat_core::log::store::EventQueue;
 use serde_json::{Value, json};
 
-use crate::auth::Caller;
-use crate::call::{ApiCall, endpoint};
+use crate::api_call::{ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::endpoint::server_settings;
 use crate::error::ApiError;
-use crate::response::ApiResponse;
 use crate::routes::{self, Routes};
 use crate::state::AppState;
 use initial::InitialStateRequest;
@@ -38,14 +38,17 @@ pub(crate) fn routes() -> Routes {
 ///
 /// # Source
 /// Not specified beyond its purpose; parameters and keys are those existing clients know.
-pub(crate) async fn post(call: ApiCall<Caller>, params: RegisterParams) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn post(
+    call: ApiCall<AuthenticatedCaller>,
+    params: RegisterParams,
+) -> Result<ApiResponsePayload, ApiError> {
     let app = call.app;
     let filter = filter(&call.caller, &params)?;
     // One snapshot for everything: the queue begins where it ends.
     let realm = app.realm();
     let queue = EventQueue {
         id: fresh_name(&app),
-        user_id: call.caller.id(),
+        user_id: call.caller.user_id(),
         filter,
         begins_after: realm.at(),
         seen_s: app.now_s(),
@@ -65,7 +68,7 @@ pub(crate) async fn post(call: ApiCall<Caller>, params: RegisterParams) -> Resul
     state.answer()
 }
 
-fn filter(caller: &Caller, params: &RegisterParams) -> Result<QueueFilter, ApiError> {
+fn filter(caller: &AuthenticatedCaller, params: &RegisterParams) -> Result<QueueFilter, ApiError> {
     if params.all_public_streams && caller.user.is_guest() {
         return Err(ApiError::NotAuthorizedForQuery);
     }
@@ -83,7 +86,7 @@ fn filter(caller: &Caller, params: &RegisterParams) -> Result<QueueFilter, ApiEr
 /// A name that cannot be guessed: a UUID of version 4.
 fn fresh_name(app: &AppState) -> String {
     let mut bytes = [0; 16];
-    bytes.iter_mut().zip(app.server.runtime.random()).for_each(|(byte, random)| *byte = random);
+    bytes.iter_mut().zip(app.server.runtime.random_bytes()).for_each(|(byte, random)| *byte = random);
     uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 

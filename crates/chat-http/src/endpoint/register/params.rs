@@ -6,8 +6,11 @@ use chat_core::limits::MAX_NARROW_TERMS;
 use chat_core::log::event::ClientCapability;
 use serde_json::{Value, json};
 
-use crate::params::{BoundedString, Expected, FromJson, Json, JsonObject, JsonPath, ParamError, ParamReader, Params};
-use crate::schema::Schema;
+use crate::json_schema::JsonSchema;
+use crate::params::{
+    BoundedString, EndpointParams, ExpectedJsonType, FromJson, JsonObjectReader, JsonParam, ParamError, ParamReader,
+    ParamValuePath,
+};
 
 /// Names of types that are kept with a queue; there are not half as many.
 const TYPES_MAX: usize = 200;
@@ -37,25 +40,30 @@ pub(crate) struct RegisterParams {
     pub(super) presence_history_limit_days: Option<i64>,
 }
 
-impl Params for RegisterParams {
+impl EndpointParams for RegisterParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            event_types: reader.optional::<Json<Option<EventTypes>>>("event_types")?.flatten().map(|types| types.0),
-            fetch_event_types: reader
-                .optional::<Json<Option<EventTypes>>>("fetch_event_types")?
+            event_types: reader
+                .optional::<JsonParam<Option<EventTypes>>>("event_types")?
                 .flatten()
                 .map(|types| types.0),
-            apply_markdown: reader.or::<Json<bool>>("apply_markdown", false)?,
-            client_gravatar: reader.or::<Json<bool>>("client_gravatar", true)?,
-            slim_presence: reader.or::<Json<bool>>("slim_presence", false)?,
-            include_subscribers: reader.or::<Json<bool>>("include_subscribers", false)?,
-            all_public_streams: reader.or::<Json<bool>>("all_public_streams", false)?,
-            narrow: reader.optional::<Json<QueueNarrow>>("narrow")?.map(|narrow| narrow.0).unwrap_or_default(),
+            fetch_event_types: reader
+                .optional::<JsonParam<Option<EventTypes>>>("fetch_event_types")?
+                .flatten()
+                .map(|types| types.0),
+            apply_markdown: reader.optional_or::<JsonParam<bool>>("apply_markdown", false)?,
+            client_gravatar: reader.optional_or::<JsonParam<bool>>("client_gravatar", true)?,
+            slim_presence: reader.optional_or::<JsonParam<bool>>("slim_presence", false)?,
+            include_subscribers: reader.optional_or::<JsonParam<bool>>("include_subscribers", false)?,
+            all_public_streams: reader.optional_or::<JsonParam<bool>>("all_public_streams", false)?,
+            narrow: reader.optional::<JsonParam<QueueNarrow>>("narrow")?.map(|narrow| narrow.0).unwrap_or_default(),
             client_capabilities: reader
-                .optional::<Json<CapabilitiesObject>>("client_capabilities")?
+                .optional::<JsonParam<CapabilitiesObject>>("client_capabilities")?
                 .unwrap_or_default(),
-            lifespan_s: reader.or::<Json<i64>>("queue_lifespan_secs", 0)?,
-            presence_history_limit_days: reader.optional::<Json<Option<i64>>>("presence_history_limit_days")?.flatten(),
+            lifespan_s: reader.optional_or::<JsonParam<i64>>("queue_lifespan_secs", 0)?,
+            presence_history_limit_days: reader
+                .optional::<JsonParam<Option<i64>>>("presence_history_limit_days")?
+                .flatten(),
         })
     }
 }
@@ -84,13 +92,13 @@ impl RegisterParams {
 struct EventTypes(BTreeSet<String>);
 
 impl FromJson for EventTypes {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         let names = Vec::<String>::from_json(value, path)?;
         Ok(Self(names.into_iter().filter(|name| name.len() <= TYPE_MAX_BYTES).take(TYPES_MAX).collect()))
     }
 
-    fn schema() -> Schema {
-        Schema::list(Schema::string())
+    fn json_schema() -> JsonSchema {
+        JsonSchema::list(JsonSchema::string())
     }
 }
 
@@ -98,7 +106,7 @@ impl FromJson for EventTypes {
 struct QueueNarrow(Vec<NarrowPair>);
 
 impl FromJson for QueueNarrow {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         let pairs = Vec::from_json(value, path)?;
         if pairs.len() > MAX_NARROW_TERMS {
             return Err(ParamError::TooLarge { path: path.to_string() });
@@ -106,8 +114,8 @@ impl FromJson for QueueNarrow {
         Ok(Self(pairs))
     }
 
-    fn schema() -> Schema {
-        Schema::list(NarrowPair::schema()).with("maxItems", MAX_NARROW_TERMS)
+    fn json_schema() -> JsonSchema {
+        JsonSchema::list(NarrowPair::json_schema()).with_keyword("maxItems", MAX_NARROW_TERMS)
     }
 }
 
@@ -118,19 +126,20 @@ pub(super) struct NarrowPair {
 }
 
 impl FromJson for NarrowPair {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
-        let Value::Array(elements) = value else { return Err(path.is_not(Expected::List)) };
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
+        let Value::Array(elements) = value else { return Err(path.wrong_type_error(ExpectedJsonType::List)) };
         let not_a_pair = |_| ParamError::NotAPair { path: path.to_string() };
         let [operator, operand] = <[Value; 2]>::try_from(elements).map_err(not_a_pair)?;
-        let operator = String::from_json(operator, &path.index(0))?;
-        let BoundedString(operand) = BoundedString::<OPERAND_MAX_CHARS>::from_json(operand, &path.index(1))?;
+        let operator = String::from_json(operator, &path.element(0))?;
+        let BoundedString(operand) = BoundedString::<OPERAND_MAX_CHARS>::from_json(operand, &path.element(1))?;
         Ok(Self { operator, operand })
     }
 
-    fn schema() -> Schema {
-        let pair =
-            Schema::list(Schema::string().at_most_chars(OPERAND_MAX_CHARS)).with("minItems", 2).with("maxItems", 2);
-        pair.meaning("An operator and its operand.").such_as(json!(["is", "starred"]))
+    fn json_schema() -> JsonSchema {
+        let pair = JsonSchema::list(JsonSchema::string().with_max_length(OPERAND_MAX_CHARS))
+            .with_keyword("minItems", 2)
+            .with_keyword("maxItems", 2);
+        pair.with_description("An operator and its operand.").with_example(json!(["is", "starred"]))
     }
 }
 
@@ -155,19 +164,19 @@ const CAPABILITIES: [(&str, ClientCapability); 9] = [
 ];
 
 impl FromJson for CapabilitiesObject {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
-        understood(JsonObject::of(value, path)?).map(Self)
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
+        understood(JsonObjectReader::from_value(value, path)?).map(Self)
     }
 
-    fn schema() -> Schema {
-        JsonObject::schema(understood)
+    fn json_schema() -> JsonSchema {
+        JsonObjectReader::infer_schema(understood)
     }
 }
 
-fn understood(mut object: JsonObject<'_>) -> Result<BTreeSet<ClientCapability>, ParamError> {
+fn understood(mut object: JsonObjectReader<'_>) -> Result<BTreeSet<ClientCapability>, ParamError> {
     let mut understood = BTreeSet::new();
     for (key, capability) in CAPABILITIES {
-        if object.optional::<bool>(key)?.unwrap_or(false) {
+        if object.optional_member::<bool>(key)?.unwrap_or(false) {
             understood.insert(capability);
         }
     }

@@ -4,25 +4,30 @@ use chat_core::wire::settings::SETTINGS;
 
 use super::initial::realm;
 use crate::endpoint::server_settings;
+use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
 use crate::openapi::schemas::preference;
-use crate::schema::{Member, Schema, has, may};
 
 /// Returns which members there are besides the first three depends on the types that are fetched.
-pub(super) fn all() -> Vec<Member> {
+pub(super) fn all() -> Vec<SchemaMember> {
     let queue = [
-        has("queue_id", Schema::string()),
-        has("last_event_id", Schema::integer()),
-        has("event_queue_longpoll_timeout_seconds", Schema::integer()),
+        required_schema_member("queue_id", JsonSchema::string()),
+        required_schema_member("last_event_id", JsonSchema::integer()),
+        required_schema_member("event_queue_longpoll_timeout_seconds", JsonSchema::integer()),
     ];
-    let older = SETTINGS.iter().map(|(name, _, preset)| may(name, preference(*preset)));
-    let texts = TEXTS.map(|key| may(key, Schema::string()));
-    let switches = SWITCHES.iter().chain(&realm::ON).chain(&realm::OFF).map(|key| may(key, Schema::boolean()));
-    let numbers = NUMBERS.map(|key| may(key, Schema::integer()));
-    let numbers_or_null = NUMBERS_OR_NULL.map(|key| may(key, Schema::integer().or_null()));
-    let texts_or_null = TEXTS_OR_NULL.map(|key| may(key, Schema::string().or_null()));
-    let lists = LISTS.map(|(key, of)| may(key, Schema::list(Schema::named(of))));
-    let nothing = EMPTY.map(|key| may(key, Schema::list(Schema::any()).with("maxItems", 0)));
-    let of_anything = MAPS.map(|key| may(key, Schema::map(Schema::any())));
+    let older = SETTINGS.iter().map(|(name, _, preset)| optional_schema_member(name, preference(*preset)));
+    let texts = TEXTS.map(|key| optional_schema_member(key, JsonSchema::string()));
+    let switches = SWITCHES
+        .iter()
+        .chain(&realm::ON)
+        .chain(&realm::OFF)
+        .map(|key| optional_schema_member(key, JsonSchema::boolean()));
+    let numbers = NUMBERS.map(|key| optional_schema_member(key, JsonSchema::integer()));
+    let numbers_or_null = NUMBERS_OR_NULL.map(|key| optional_schema_member(key, JsonSchema::integer().nullable()));
+    let texts_or_null = TEXTS_OR_NULL.map(|key| optional_schema_member(key, JsonSchema::string().nullable()));
+    let lists = LISTS.map(|(key, of)| optional_schema_member(key, JsonSchema::list(JsonSchema::reference_to(of))));
+    let nothing =
+        EMPTY.map(|key| optional_schema_member(key, JsonSchema::list(JsonSchema::any()).with_keyword("maxItems", 0)));
+    let of_anything = MAPS.map(|key| optional_schema_member(key, JsonSchema::map(JsonSchema::any())));
     queue
         .into_iter()
         .chain(server_settings::version_schema())
@@ -185,50 +190,60 @@ const MAPS: [&str; 5] = [
 ];
 
 /// Returns what has a shape of its own.
-fn further() -> Vec<Member> {
-    let integers = || Schema::list(Schema::integer());
-    let number = |key| has(key, Schema::integer());
-    let text = |key| has(key, Schema::string());
-    let triple = Schema::list(Schema::any_of([Schema::string(), Schema::integer()]));
-    let conversation = Schema::object([has("user_ids", integers()), number("max_message_id")]);
-    let domain = Schema::object([text("domain"), has("allow_subdomains", Schema::boolean())]);
+fn further() -> Vec<SchemaMember> {
+    let integers = || JsonSchema::list(JsonSchema::integer());
+    let number = |key| required_schema_member(key, JsonSchema::integer());
+    let text = |key| required_schema_member(key, JsonSchema::string());
+    let triple = JsonSchema::list(JsonSchema::any_of([JsonSchema::string(), JsonSchema::integer()]));
+    let conversation = JsonSchema::object([required_schema_member("user_ids", integers()), number("max_message_id")]);
+    let domain =
+        JsonSchema::object([text("domain"), required_schema_member("allow_subdomains", JsonSchema::boolean())]);
     let playground = ["name", "pygments_language", "url_template"].map(text).into_iter().chain([number("id")]);
     let topic = ["stream_id", "last_updated", "visibility_policy"].map(number).into_iter().chain([text("topic_name")]);
     let thumbnail = ["max_width", "max_height"].map(number).into_iter().chain(["name", "format"].map(text));
-    let thumbnail = thumbnail.chain([has("animated", Schema::boolean())]);
-    let set = Schema::object([text("key"), text("text")]);
-    let permissions = ["realm", "stream", "group"].map(|of| has(of, Schema::map(permission())));
+    let thumbnail = thumbnail.chain([required_schema_member("animated", JsonSchema::boolean())]);
+    let set = JsonSchema::object([text("key"), text("text")]);
+    let permissions = ["realm", "stream", "group"].map(|of| required_schema_member(of, JsonSchema::map(permission())));
     vec![
-        may("alert_words", Schema::list(Schema::string())),
-        may("available_notification_sounds", Schema::list(Schema::string())),
-        may("emojiset_choices", Schema::list(set)),
-        may("giphy_api_key", Schema::string()),
-        may("muted_topics", Schema::list(triple.meaning("A channel's name, a topic, and since when."))),
-        may("muted_users", Schema::list(Schema::object([number("id"), number("timestamp")]))),
-        may("presences", Schema::map(Schema::named("Presence"))),
-        may("push_devices", Schema::map(Schema::any()).with("maxProperties", 0)),
-        may("realm_billing", Schema::object([has("has_pending_sponsorship_request", Schema::boolean())])),
-        may("realm_bots", Schema::list(bot())),
-        may("realm_domains", Schema::list(domain)),
-        may("realm_emoji", Schema::map(Schema::named("CustomEmoji"))),
-        may("realm_linkifiers", Schema::list(Schema::named("Linkifier"))),
-        may("realm_playgrounds", Schema::list(Schema::object(playground))),
-        may("realm_user_settings_defaults", Schema::named("Preferences")),
-        may("recent_private_conversations", Schema::list(conversation)),
-        may("server_supported_permission_settings", Schema::object(permissions)),
-        may("server_thumbnail_formats", Schema::list(Schema::object(thumbnail))),
-        may("server_timestamp", Schema::any().with("type", "number")),
-        may("starred_messages", integers()),
-        may("timezone", Schema::string()),
-        may("unread_msgs", unread()),
-        may("user_settings", Schema::named("Preferences")),
-        may("user_status", Schema::map(Schema::named("Status"))),
-        may("user_topics", Schema::list(Schema::object(topic))),
+        optional_schema_member("alert_words", JsonSchema::list(JsonSchema::string())),
+        optional_schema_member("available_notification_sounds", JsonSchema::list(JsonSchema::string())),
+        optional_schema_member("emojiset_choices", JsonSchema::list(set)),
+        optional_schema_member("giphy_api_key", JsonSchema::string()),
+        optional_schema_member(
+            "muted_topics",
+            JsonSchema::list(triple.with_description("A channel's name, a topic, and since when.")),
+        ),
+        optional_schema_member(
+            "muted_users",
+            JsonSchema::list(JsonSchema::object([number("id"), number("timestamp")])),
+        ),
+        optional_schema_member("presences", JsonSchema::map(JsonSchema::reference_to("Presence"))),
+        optional_schema_member("push_devices", JsonSchema::map(JsonSchema::any()).with_keyword("maxProperties", 0)),
+        optional_schema_member(
+            "realm_billing",
+            JsonSchema::object([required_schema_member("has_pending_sponsorship_request", JsonSchema::boolean())]),
+        ),
+        optional_schema_member("realm_bots", JsonSchema::list(bot())),
+        optional_schema_member("realm_domains", JsonSchema::list(domain)),
+        optional_schema_member("realm_emoji", JsonSchema::map(JsonSchema::reference_to("CustomEmoji"))),
+        optional_schema_member("realm_linkifiers", JsonSchema::list(JsonSchema::reference_to("Linkifier"))),
+        optional_schema_member("realm_playgrounds", JsonSchema::list(JsonSchema::object(playground))),
+        optional_schema_member("realm_user_settings_defaults", JsonSchema::reference_to("Preferences")),
+        optional_schema_member("recent_private_conversations", JsonSchema::list(conversation)),
+        optional_schema_member("server_supported_permission_settings", JsonSchema::object(permissions)),
+        optional_schema_member("server_thumbnail_formats", JsonSchema::list(JsonSchema::object(thumbnail))),
+        optional_schema_member("server_timestamp", JsonSchema::any().with_keyword("type", "number")),
+        optional_schema_member("starred_messages", integers()),
+        optional_schema_member("timezone", JsonSchema::string()),
+        optional_schema_member("unread_msgs", unread()),
+        optional_schema_member("user_settings", JsonSchema::reference_to("Preferences")),
+        optional_schema_member("user_status", JsonSchema::map(JsonSchema::reference_to("Status"))),
+        optional_schema_member("user_topics", JsonSchema::list(JsonSchema::object(topic))),
     ]
 }
 
 /// Returns the groups that a permission can be given to.
-fn permission() -> Schema {
+fn permission() -> JsonSchema {
     let switches = [
         "require_system_group",
         "allow_internet_group",
@@ -236,46 +251,49 @@ fn permission() -> Schema {
         "allow_nobody_group",
         "allow_everyone_group",
     ];
-    let switches = switches.map(|key| has(key, Schema::boolean()));
-    let texts = ["default_group_name", "id_field_name"].map(|key| has(key, Schema::string()));
+    let switches = switches.map(|key| required_schema_member(key, JsonSchema::boolean()));
+    let texts = ["default_group_name", "id_field_name"].map(|key| required_schema_member(key, JsonSchema::string()));
     let more = [
-        has("default_for_system_groups", Schema::string().or_null()),
-        has("allowed_system_groups", Schema::list(Schema::string()).meaning("When not empty, no other group is.")),
+        required_schema_member("default_for_system_groups", JsonSchema::string().nullable()),
+        required_schema_member(
+            "allowed_system_groups",
+            JsonSchema::list(JsonSchema::string()).with_description("When not empty, no other group is."),
+        ),
     ];
-    Schema::object(switches.into_iter().chain(texts).chain(more))
+    JsonSchema::object(switches.into_iter().chain(texts).chain(more))
 }
 
 /// A bot as those who keep it see it.
-fn bot() -> Schema {
-    let number = |key| has(key, Schema::integer());
-    Schema::object([
+fn bot() -> JsonSchema {
+    let number = |key| required_schema_member(key, JsonSchema::integer());
+    JsonSchema::object([
         number("user_id"),
-        has("full_name", Schema::string()),
-        has("email", Schema::string()),
+        required_schema_member("full_name", JsonSchema::string()),
+        required_schema_member("email", JsonSchema::string()),
         number("bot_type"),
-        has("is_active", Schema::boolean()),
-        has("avatar_url", Schema::string()),
-        has("owner_id", Schema::integer().or_null()),
-        has("default_sending_stream", Schema::string().or_null()),
-        has("default_events_register_stream", Schema::string().or_null()),
-        has("default_all_public_streams", Schema::boolean()),
-        has("services", Schema::list(Schema::any())),
+        required_schema_member("is_active", JsonSchema::boolean()),
+        required_schema_member("avatar_url", JsonSchema::string()),
+        required_schema_member("owner_id", JsonSchema::integer().nullable()),
+        required_schema_member("default_sending_stream", JsonSchema::string().nullable()),
+        required_schema_member("default_events_register_stream", JsonSchema::string().nullable()),
+        required_schema_member("default_all_public_streams", JsonSchema::boolean()),
+        required_schema_member("services", JsonSchema::list(JsonSchema::any())),
     ])
 }
 
 /// Unread messages, by where they are.
-fn unread() -> Schema {
-    let number = |key| has(key, Schema::integer());
-    let ids = || has("unread_message_ids", Schema::list(Schema::integer()));
-    let direct = Schema::object([number("other_user_id"), number("sender_id"), ids()]);
-    let group = Schema::object([has("user_ids_string", Schema::string()), ids()]);
-    let topic = Schema::object([number("stream_id"), has("topic", Schema::string()), ids()]);
-    Schema::object([
+fn unread() -> JsonSchema {
+    let number = |key| required_schema_member(key, JsonSchema::integer());
+    let ids = || required_schema_member("unread_message_ids", JsonSchema::list(JsonSchema::integer()));
+    let direct = JsonSchema::object([number("other_user_id"), number("sender_id"), ids()]);
+    let group = JsonSchema::object([required_schema_member("user_ids_string", JsonSchema::string()), ids()]);
+    let topic = JsonSchema::object([number("stream_id"), required_schema_member("topic", JsonSchema::string()), ids()]);
+    JsonSchema::object([
         number("count"),
-        has("pms", Schema::list(direct)),
-        has("huddles", Schema::list(group)),
-        has("streams", Schema::list(topic)),
-        has("mentions", Schema::list(Schema::integer())),
-        has("old_unreads_missing", Schema::boolean()),
+        required_schema_member("pms", JsonSchema::list(direct)),
+        required_schema_member("huddles", JsonSchema::list(group)),
+        required_schema_member("streams", JsonSchema::list(topic)),
+        required_schema_member("mentions", JsonSchema::list(JsonSchema::integer())),
+        required_schema_member("old_unreads_missing", JsonSchema::boolean()),
     ])
 }

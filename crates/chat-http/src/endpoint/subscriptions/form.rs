@@ -9,26 +9,26 @@ use chat_core::model::channel::PostPolicy;
 use serde_json::Value;
 
 use crate::endpoint::channels::{GroupNumber, PostPolicyNumber, RetentionText};
+use crate::json_schema::JsonSchema;
 use crate::params::{
-    BoundedString, Expected, FromJson, Json, JsonObject, JsonPath, ParamError, ParamFormat, ParamKind, ParamReader,
-    RawParam,
+    BoundedString, ExpectedJsonType, FromJson, JsonObjectReader, JsonParam, ParamDecoder, ParamError, ParamReader,
+    ParamValuePath, ParamWireFormat, RawParam,
 };
-use crate::schema::Schema;
 
 /// Channels to enter, as JSON: objects with `name`, and maybe `color` and `description`. Further keys are not
 /// looked at.
 #[derive(Debug)]
 pub(crate) struct SubscribeTargetsParam;
 
-impl ParamKind for SubscribeTargetsParam {
+impl ParamDecoder for SubscribeTargetsParam {
     type Value = Vec<SubscribeTarget>;
 
-    fn form() -> ParamFormat {
-        Json::<Vec<JsonSubscribeTarget>>::form()
+    fn wire_format() -> ParamWireFormat {
+        JsonParam::<Vec<JsonSubscribeTarget>>::wire_format()
     }
 
     fn decode(param: RawParam<'_>) -> Result<Vec<SubscribeTarget>, ParamError> {
-        let target = Json::<Vec<JsonSubscribeTarget>>::decode(param)?;
+        let target = JsonParam::<Vec<JsonSubscribeTarget>>::decode(param)?;
         Ok(target.into_iter().map(|JsonSubscribeTarget(target)| target).collect())
     }
 }
@@ -38,28 +38,29 @@ impl ParamKind for SubscribeTargetsParam {
 pub(crate) struct JsonSubscribeTarget(SubscribeTarget);
 
 impl FromJson for JsonSubscribeTarget {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
-        let target = target(JsonObject::of(value, path)?)?;
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
+        let target = target(JsonObjectReader::from_value(value, path)?)?;
         if let Some(color) = &target.color {
             hex_color(color, "add.color", path)?;
         }
         Ok(Self(target))
     }
 
-    fn schema() -> Schema {
-        JsonObject::schema(target)
+    fn json_schema() -> JsonSchema {
+        JsonObjectReader::infer_schema(target)
     }
 }
 
-fn target(mut object: JsonObject<'_>) -> Result<SubscribeTarget, ParamError> {
-    let name = object.required::<String>("name")?;
-    let color = object.optional::<Option<String>>("color")?.flatten();
-    let description = object.optional::<Option<BoundedString<MAX_CHANNEL_DESCRIPTION_CHARS>>>("description")?.flatten();
+fn target(mut object: JsonObjectReader<'_>) -> Result<SubscribeTarget, ParamError> {
+    let name = object.required_member::<String>("name")?;
+    let color = object.optional_member::<Option<String>>("color")?.flatten();
+    let description =
+        object.optional_member::<Option<BoundedString<MAX_CHANNEL_DESCRIPTION_CHARS>>>("description")?.flatten();
     Ok(SubscribeTarget { name, color, description: description.map(|BoundedString(text)| text).unwrap_or_default() })
 }
 
 /// Refuses what is no color. Not specified; as existing clients know it, 3 to 6 digits are.
-fn hex_color(color: &str, what: &str, path: &JsonPath<'_>) -> Result<(), ParamError> {
+fn hex_color(color: &str, what: &str, path: &ParamValuePath<'_>) -> Result<(), ParamError> {
     let digits = color.strip_prefix('#').unwrap_or_default();
     if (3..=6).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(());
@@ -71,16 +72,19 @@ fn hex_color(color: &str, what: &str, path: &JsonPath<'_>) -> Result<(), ParamEr
 #[derive(Debug)]
 pub(crate) struct PrincipalsParam;
 
-impl ParamKind for PrincipalsParam {
+impl ParamDecoder for PrincipalsParam {
     type Value = Principals;
 
-    fn form() -> ParamFormat {
-        ParamFormat::json(Schema::any_of([Schema::list(UserId::schema()), Schema::list(String::schema())]))
+    fn wire_format() -> ParamWireFormat {
+        ParamWireFormat::json(JsonSchema::any_of([
+            JsonSchema::list(UserId::json_schema()),
+            JsonSchema::list(String::json_schema()),
+        ]))
     }
 
     fn decode(param: RawParam<'_>) -> Result<Principals, ParamError> {
-        let values = Json::<Vec<Value>>::decode(param)?;
-        let whole = JsonPath::name(param.name);
+        let values = JsonParam::<Vec<Value>>::decode(param)?;
+        let whole = ParamValuePath::root(param.name);
         match values.first() {
             None => Ok(Principals::Caller),
             Some(Value::String(_)) => each(values, &whole).map(Principals::Emails),
@@ -89,7 +93,7 @@ impl ParamKind for PrincipalsParam {
     }
 }
 
-fn each<T: FromJson>(values: Vec<Value>, whole: &JsonPath<'_>) -> Result<Vec<T>, ParamError> {
+fn each<T: FromJson>(values: Vec<Value>, whole: &ParamValuePath<'_>) -> Result<Vec<T>, ParamError> {
     Vec::from_json(Value::Array(values), whole)
 }
 
@@ -104,18 +108,19 @@ pub(crate) const USUAL: NewChannelSettings = NewChannelSettings {
 
 /// Returns what channels are like that have to be made.
 pub(crate) fn new_channels(reader: &mut ParamReader<'_>) -> Result<NewChannelSettings, ParamError> {
-    let announcing = reader.optional::<Json<bool>>("is_announcement_only")?.map(crate::endpoint::channels::announcing);
+    let announcing =
+        reader.optional::<JsonParam<bool>>("is_announcement_only")?.map(crate::endpoint::channels::announcing);
     let policy = reader.optional::<PostPolicyNumber>("stream_post_policy")?.or(announcing);
     Ok(NewChannelSettings {
         openness: ChannelVisibility {
-            invite_only: reader.or::<Json<bool>>("invite_only", false)?,
-            is_web_public: reader.or::<Json<bool>>("is_web_public", false)?,
-            shares_history: reader.optional::<Json<Option<bool>>>("history_public_to_subscribers")?.flatten(),
+            invite_only: reader.optional_or::<JsonParam<bool>>("invite_only", false)?,
+            is_web_public: reader.optional_or::<JsonParam<bool>>("is_web_public", false)?,
+            shares_history: reader.optional::<JsonParam<Option<bool>>>("history_public_to_subscribers")?.flatten(),
         },
         post_policy: policy.unwrap_or(USUAL.post_policy),
-        retention: reader.or::<RetentionText>("message_retention_days", USUAL.retention)?,
+        retention: reader.optional_or::<RetentionText>("message_retention_days", USUAL.retention)?,
         can_remove_subscribers_group: reader.optional::<GroupNumber>("can_remove_subscribers_group")?,
-        is_default: reader.or::<Json<bool>>("is_default_stream", false)?,
+        is_default: reader.optional_or::<JsonParam<bool>>("is_default_stream", false)?,
     })
 }
 
@@ -123,15 +128,15 @@ pub(crate) fn new_channels(reader: &mut ParamReader<'_>) -> Result<NewChannelSet
 #[derive(Debug)]
 pub(crate) struct PropertyChangesParam;
 
-impl ParamKind for PropertyChangesParam {
+impl ParamDecoder for PropertyChangesParam {
     type Value = Vec<(ChannelId, SubscriptionPropertyChange)>;
 
-    fn form() -> ParamFormat {
-        Json::<Vec<JsonPropertyChange>>::form()
+    fn wire_format() -> ParamWireFormat {
+        JsonParam::<Vec<JsonPropertyChange>>::wire_format()
     }
 
     fn decode(param: RawParam<'_>) -> Result<Self::Value, ParamError> {
-        let choices = Json::<Vec<JsonPropertyChange>>::decode(param)?;
+        let choices = JsonParam::<Vec<JsonPropertyChange>>::decode(param)?;
         Ok(choices.into_iter().map(|JsonPropertyChange(channel_id, choice)| (channel_id, choice)).collect())
     }
 }
@@ -140,23 +145,23 @@ impl ParamKind for PropertyChangesParam {
 struct JsonPropertyChange(ChannelId, SubscriptionPropertyChange);
 
 impl FromJson for JsonPropertyChange {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
-        let (channel_id, property, value) = chosen(JsonObject::of(value, path)?)?;
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
+        let (channel_id, property, value) = chosen(JsonObjectReader::from_value(value, path)?)?;
         if !value.is_boolean() && !value.is_string() && !value.is_null() {
-            return Err(path.key("value").key("bool").is_not(Expected::Boolean));
+            return Err(path.member("value").member("bool").wrong_type_error(ExpectedJsonType::Boolean));
         }
         Ok(Self(channel_id, choice(&property, value, path)?))
     }
 
-    fn schema() -> Schema {
-        JsonObject::schema(chosen)
+    fn json_schema() -> JsonSchema {
+        JsonObjectReader::infer_schema(chosen)
     }
 }
 
-fn chosen(mut object: JsonObject<'_>) -> Result<(ChannelId, String, Value), ParamError> {
-    let channel_id = object.required("stream_id")?;
-    let PropertyName(property) = object.required("property")?;
-    let PropertyValue(value) = object.required("value")?;
+fn chosen(mut object: JsonObjectReader<'_>) -> Result<(ChannelId, String, Value), ParamError> {
+    let channel_id = object.required_member("stream_id")?;
+    let PropertyName(property) = object.required_member("property")?;
+    let PropertyValue(value) = object.required_member("value")?;
     Ok((channel_id, property, value))
 }
 
@@ -164,12 +169,12 @@ fn chosen(mut object: JsonObject<'_>) -> Result<(ChannelId, String, Value), Para
 struct PropertyName(String);
 
 impl FromJson for PropertyName {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         String::from_json(value, path).map(Self)
     }
 
-    fn schema() -> Schema {
-        Schema::words(PROPERTIES)
+    fn json_schema() -> JsonSchema {
+        JsonSchema::one_of_words(PROPERTIES)
     }
 }
 
@@ -177,12 +182,12 @@ impl FromJson for PropertyName {
 struct PropertyValue(Value);
 
 impl FromJson for PropertyValue {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         Value::from_json(value, path).map(Self)
     }
 
-    fn schema() -> Schema {
-        Schema::any_of([Schema::boolean(), Schema::string()]).or_null()
+    fn json_schema() -> JsonSchema {
+        JsonSchema::any_of([JsonSchema::boolean(), JsonSchema::string()]).nullable()
     }
 }
 
@@ -206,7 +211,7 @@ pub(crate) const PROPERTIES: [&str; 9] = [
 pub(crate) fn choice(
     property: &str,
     value: Value,
-    path: &JsonPath<'_>,
+    path: &ParamValuePath<'_>,
 ) -> Result<SubscriptionPropertyChange, ParamError> {
     let unfit = |what: String| ParamError::Unfit { path: path.to_string(), what };
     if property == "color" {

@@ -18,14 +18,14 @@ use serde_json::json;
 use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _};
 
 use super::thumbnails;
-use crate::auth::Caller;
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::body::announced_bytes;
 use crate::error::{ApiError, InternalError, OrganizationItemError};
-use crate::limits::PARAMETERS_MAX;
-use crate::params::{Encoding, RawRequestError};
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
+use crate::limits::REQUEST_PARAMETERS_MAX;
+use crate::params::{BodyEncoding, RawRequestParamsError};
 use crate::raw_endpoint::RawCall;
-use crate::response::ApiResponse;
-use crate::schema::{Member, Schema, has};
 use crate::state::{App, AppState};
 
 /// Bytes of a form around its file: heads of parts, and what else a client sends along.
@@ -35,22 +35,23 @@ const FORM_BYTES: usize = 64 * 1024;
 ///
 /// # Source
 /// Not specified; `uri` beside `url` is what older clients read, `filename` what newer ones do.
-pub(super) async fn post(call: RawCall<Caller>, body: Body) -> Result<Response, ApiError> {
+pub(super) async fn post(call: RawCall<AuthenticatedCaller>, body: Body) -> Result<Response, ApiError> {
     let app = &call.app;
     room_for_announced(app, &call.headers).await?;
     let (gathered, ignored) = gather(app, &call.headers, body).await?;
-    let caller = call.caller.renewed(app.realm())?;
-    let upload = keep(app, caller.id(), gathered).await?;
+    let caller = call.caller.reload_from_realm(app.realm())?;
+    let upload = keep(app, caller.user_id(), gathered).await?;
     let url = format!("/user_uploads/{}", upload.path_id);
-    Ok(ApiResponse::from_payload(&json!({"uri": url, "url": url, "filename": upload.name}))?.into_response(&ignored))
+    Ok(ApiResponsePayload::from_payload(&json!({"uri": url, "url": url, "filename": upload.name}))?
+        .into_response(&ignored))
 }
 
 /// Returns the members of the response.
-pub(super) fn response_schema() -> Vec<Member> {
+pub(super) fn response_schema() -> Vec<SchemaMember> {
     vec![
-        has("uri", Schema::string().with("deprecated", true)),
-        has("url", Schema::string()),
-        has("filename", Schema::string()),
+        required_schema_member("uri", JsonSchema::string().with_keyword("deprecated", true)),
+        required_schema_member("url", JsonSchema::string()),
+        required_schema_member("filename", JsonSchema::string()),
     ]
 }
 
@@ -78,7 +79,7 @@ struct ReceivedFile {
 
 /// Returns the one file of a form, and the names of what was sent beside it.
 async fn gather(app: &AppState, headers: &HeaderMap, body: Body) -> Result<(ReceivedFile, Vec<String>), ApiError> {
-    let Encoding::Multipart(boundary) = Encoding::of(headers)? else {
+    let BodyEncoding::Multipart(boundary) = BodyEncoding::from_headers(headers)? else {
         return Err(OrganizationItemError::NoUpload.into());
     };
     if body.is_end_stream() {
@@ -90,8 +91,8 @@ async fn gather(app: &AppState, headers: &HeaderMap, body: Body) -> Result<(Rece
     while let Some(part) = parts.next_field().await.map_err(|error| broken(app, &error))? {
         if part.file_name().is_none() {
             ignored.extend(part.name().filter(|name| *name != "client").map(str::to_owned));
-            if ignored.len() > PARAMETERS_MAX {
-                return Err(RawRequestError::TooMany.into());
+            if ignored.len() > REQUEST_PARAMETERS_MAX {
+                return Err(RawRequestParamsError::TooMany.into());
             }
         } else if found.is_some() {
             return Err(OrganizationItemError::SecondUpload.into());
@@ -139,7 +140,7 @@ fn broken(app: &AppState, error: &multer::Error) -> ApiError {
     match error {
         multer::Error::StreamReadFailed(cause) if cause.is::<LengthLimitError>() => too_large(app),
         multer::Error::StreamReadFailed(_) => ApiError::BodyBroken,
-        _ => RawRequestError::Malformed.into(),
+        _ => RawRequestParamsError::Malformed.into(),
     }
 }
 
@@ -169,14 +170,15 @@ async fn looked_at(
     (start, media_type): (&[u8], &str),
     file: File,
 ) -> Result<(File, Option<ImageMetadata>, Option<UploadThumbnail>), ApiError> {
-    if chat_pictures::Format::of(start).is_none() {
+    if chat_pictures::PictureFormat::detect(start).is_none() {
         return Ok((file, None, None));
     }
     // One that is too large to be decoded is a file like any other, too.
     let Ok(bytes) = thumbnails::decoding_bytes(&file) else { return Ok((file, None, None)) };
     let kind = thumbnails::named(files::thumbnail_of(media_type));
     let look = move || {
-        let Ok(chat_pictures::Facts { width, height, is_animated, .. }) = chat_pictures::facts(BufReader::new(&file))
+        let Ok(chat_pictures::PictureMetadata { width, height, is_animated, .. }) =
+            chat_pictures::read_picture_metadata(BufReader::new(&file))
         else {
             return (file, None, None);
         };

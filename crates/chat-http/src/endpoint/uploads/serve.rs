@@ -17,13 +17,13 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::readable;
-use crate::auth::Caller;
-use crate::call::{Anonymous, ApiCall};
+use crate::api_call::{Anonymous, ApiCall};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::{ApiError, InternalError, OrganizationItemError};
 use crate::file_body::streamed;
+use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
 use crate::raw_endpoint::RawCall;
-use crate::response::ApiResponse;
-use crate::schema::{Member, Schema, has};
 
 /// Seconds for which a file can be fetched without saying who one is. Not specified; as long as existing servers have
 /// it, enough for a browser that is handed the address.
@@ -47,16 +47,16 @@ enum Disposition {
 }
 
 /// A file, to who may read it.
-pub(super) async fn get(call: RawCall<Caller>, _: Body) -> Result<Response, ApiError> {
+pub(super) async fn get(call: RawCall<AuthenticatedCaller>, _: Body) -> Result<Response, ApiError> {
     fetch(&call, Disposition::Show).await
 }
 
 /// Returns the same, to be kept on the disk.
-pub(super) async fn download(call: RawCall<Caller>, _: Body) -> Result<Response, ApiError> {
+pub(super) async fn download(call: RawCall<AuthenticatedCaller>, _: Body) -> Result<Response, ApiError> {
     fetch(&call, Disposition::Keep).await
 }
 
-async fn fetch(call: &RawCall<Caller>, disposition: Disposition) -> Result<Response, ApiError> {
+async fn fetch(call: &RawCall<AuthenticatedCaller>, disposition: Disposition) -> Result<Response, ApiError> {
     let path = PathId::parse(call.path_text("path")?).ok_or(OrganizationItemError::NoFile)?;
     let upload = readable(&call.app, &call.caller.realm, &call.caller.user, &path).await?;
     sent(call, &upload, disposition).await
@@ -64,7 +64,7 @@ async fn fetch(call: &RawCall<Caller>, disposition: Disposition) -> Result<Respo
 
 /// An address under which a file can be fetched for a minute without saying who one is: for a browser that an
 /// application opens.
-pub(super) async fn lend(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+pub(super) async fn lend(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let path = format!("{}/{}", call.path_text("realm")?, call.path_text("path")?);
     let path = PathId::parse(&path).ok_or(OrganizationItemError::NoFile)?;
     let upload = readable(&call.app, &call.caller.realm, &call.caller.user, &path).await?;
@@ -73,12 +73,12 @@ pub(super) async fn lend(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, A
     let ticket =
         TemporaryAccess { hash: hash(&ticket), path_id: upload.path_id, until_s: now_s.saturating_add(TICKET_S) };
     call.app.attachments.lend(ticket, now_s).await?;
-    ApiResponse::from_payload(&json!({"url": url}))
+    ApiResponsePayload::from_payload(&json!({"url": url}))
 }
 
 /// Returns the members of the response.
-pub(super) fn lent() -> Vec<Member> {
-    vec![has("url", Schema::string())]
+pub(super) fn lent() -> Vec<SchemaMember> {
+    vec![required_schema_member("url", JsonSchema::string())]
 }
 
 /// A file that was lent. A ticket is for anybody who has it, as often as they like while it lasts.

@@ -9,40 +9,40 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use chat_core::files::{Attachment, FileKey, PathId, THUMBNAILS};
-use chat_pictures::{Encoded, PictureError, Thumbnail};
+use chat_pictures::{EncodedPicture, PictureError, ThumbnailSpec};
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use serde_json::{Value, json};
 
 use super::readable;
-use crate::auth::Caller;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::{ApiError, InternalError, OrganizationItemError};
 use crate::file_body::streamed;
 use crate::raw_endpoint::RawCall;
 use crate::state::{App, AppState};
 
 /// Returns the kind of thumbnail of that name.
-pub(super) fn named(name: &str) -> Option<(&'static str, Thumbnail)> {
+pub(super) fn named(name: &str) -> Option<(&'static str, ThumbnailSpec)> {
     let key = THUMBNAILS.into_iter().find(|known| *known == name)?;
-    chat_pictures::THUMBNAILS.into_iter().find(|thumbnail| thumbnail.name == key).map(|thumbnail| (key, thumbnail))
+    chat_pictures::THUMBNAIL_SPECS.into_iter().find(|thumbnail| thumbnail.name == key).map(|thumbnail| (key, thumbnail))
 }
 
 /// Returns the kinds that there are, for the state of clients.
 pub(crate) fn formats() -> Vec<Value> {
-    let shown = |kind: &Thumbnail| {
+    let shown = |kind: &ThumbnailSpec| {
         json!({
             "name": kind.name,
             "max_width": kind.max_width,
             "max_height": kind.max_height,
-            "format": if kind.format.extension() == "jpg" { "jpeg" } else { kind.format.extension() },
+            "format": if kind.format.file_extension() == "jpg" { "jpeg" } else { kind.format.file_extension() },
             "animated": false,
         })
     };
-    chat_pictures::THUMBNAILS.iter().map(shown).collect()
+    chat_pictures::THUMBNAIL_SPECS.iter().map(shown).collect()
 }
 
 /// A smaller picture of an upload, to who may read the upload.
-pub(super) async fn get(call: RawCall<Caller>, _: Body) -> Result<Response, ApiError> {
+pub(super) async fn get(call: RawCall<AuthenticatedCaller>, _: Body) -> Result<Response, ApiError> {
     let (path, name) = call.path_text("path")?.rsplit_once('/').ok_or(OrganizationItemError::NoFile)?;
     let (path, (name, kind)) = PathId::parse(path).zip(named(name)).ok_or(OrganizationItemError::NoFile)?;
     let upload = readable(&call.app, &call.caller.realm, &call.caller.user, &path).await?;
@@ -57,7 +57,7 @@ pub(super) async fn get(call: RawCall<Caller>, _: Body) -> Result<Response, ApiE
     Ok(response)
 }
 
-async fn found_or_made(app: &App, upload: &Attachment, kind: (&'static str, Thumbnail)) -> Result<Body, ApiError> {
+async fn found_or_made(app: &App, upload: &Attachment, kind: (&'static str, ThumbnailSpec)) -> Result<Body, ApiError> {
     let key = FileKey::of_thumbnail(&upload.path_id, kind.0);
     if let Some(reader) = app.files.open(&key, None).await? {
         return Ok(streamed(reader));
@@ -78,13 +78,13 @@ async fn found_or_made(app: &App, upload: &Attachment, kind: (&'static str, Thum
 /// Returns the bytes of memory that decoding what is in an open file takes.
 pub(super) fn decoding_bytes(mut file: &File) -> Result<u64, PictureError> {
     file.seek(SeekFrom::Start(0)).map_err(PictureError::Failed)?;
-    chat_pictures::decoding_bytes(BufReader::new(file))
+    chat_pictures::estimate_decoding_bytes(BufReader::new(file))
 }
 
 /// Returns the smaller picture of what is in an open file.
-pub(super) fn make(mut file: &File, kind: Thumbnail) -> Result<Encoded, PictureError> {
+pub(super) fn make(mut file: &File, kind: ThumbnailSpec) -> Result<EncodedPicture, PictureError> {
     file.seek(SeekFrom::Start(0)).map_err(PictureError::Failed)?;
-    chat_pictures::thumbnail(BufReader::new(file), kind)
+    chat_pictures::make_thumbnail(BufReader::new(file), kind)
 }
 
 /// Returns the upload itself, on the disk of this node for as long as it is looked at.

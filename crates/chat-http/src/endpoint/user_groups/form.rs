@@ -5,8 +5,11 @@ use chat_core::model::group::GroupSetting;
 use chat_core::people::groups::GroupSettingChange;
 use serde_json::Value;
 
-use crate::params::{Expected, FromJson, Json, JsonObject, JsonPath, ParamError, ParamFormat, ParamKind, RawParam};
-use crate::schema::Schema;
+use crate::json_schema::JsonSchema;
+use crate::params::{
+    ExpectedJsonType, FromJson, JsonObjectReader, JsonParam, ParamDecoder, ParamError, ParamValuePath, ParamWireFormat,
+    RawParam,
+};
 
 /// Who a permission is given to, as JSON: the number of a group, or an object with `direct_members` and
 /// `direct_subgroups`.
@@ -16,15 +19,15 @@ use crate::schema::Schema;
 #[derive(Debug)]
 pub(super) struct GroupSettingParam;
 
-impl ParamKind for GroupSettingParam {
+impl ParamDecoder for GroupSettingParam {
     type Value = GroupSetting;
 
-    fn form() -> ParamFormat {
-        Json::<JsonGroupSetting>::form()
+    fn wire_format() -> ParamWireFormat {
+        JsonParam::<JsonGroupSetting>::wire_format()
     }
 
     fn decode(param: RawParam<'_>) -> Result<GroupSetting, ParamError> {
-        Json::<JsonGroupSetting>::decode(param).map(|JsonGroupSetting(setting)| setting)
+        JsonParam::<JsonGroupSetting>::decode(param).map(|JsonGroupSetting(setting)| setting)
     }
 }
 
@@ -32,15 +35,15 @@ impl ParamKind for GroupSettingParam {
 #[derive(Debug)]
 pub(super) struct GroupSettingChangeParam;
 
-impl ParamKind for GroupSettingChangeParam {
+impl ParamDecoder for GroupSettingChangeParam {
     type Value = GroupSettingChange;
 
-    fn form() -> ParamFormat {
-        Json::<JsonGroupSettingChange>::form()
+    fn wire_format() -> ParamWireFormat {
+        JsonParam::<JsonGroupSettingChange>::wire_format()
     }
 
     fn decode(param: RawParam<'_>) -> Result<GroupSettingChange, ParamError> {
-        Json::<JsonGroupSettingChange>::decode(param).map(|JsonGroupSettingChange(change)| change)
+        JsonParam::<JsonGroupSettingChange>::decode(param).map(|JsonGroupSettingChange(change)| change)
     }
 }
 
@@ -48,43 +51,43 @@ struct JsonGroupSetting(GroupSetting);
 
 impl FromJson for JsonGroupSetting {
     /// Whatever it is instead, the error names the first of the two shapes, as existing clients know it.
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         let is_number = value.is_number();
         let setting = if is_number {
             UserGroupId::from_json(value, path).map(GroupSetting::Group)
         } else {
-            JsonObject::of(value, path).and_then(named)
+            JsonObjectReader::from_value(value, path).and_then(named)
         };
-        setting.map(Self).map_err(|_| path.key("int").is_not(Expected::Integer))
+        setting.map(Self).map_err(|_| path.member("int").wrong_type_error(ExpectedJsonType::Integer))
     }
 
-    fn schema() -> Schema {
-        Schema::any_of([UserGroupId::schema(), JsonObject::schema(named)])
+    fn json_schema() -> JsonSchema {
+        JsonSchema::any_of([UserGroupId::json_schema(), JsonObjectReader::infer_schema(named)])
     }
 }
 
-fn named(mut object: JsonObject<'_>) -> Result<GroupSetting, ParamError> {
-    let direct_members = object.required::<Vec<UserId>>("direct_members")?;
-    let direct_subgroups = object.required::<Vec<UserGroupId>>("direct_subgroups")?;
-    object.end()?;
+fn named(mut object: JsonObjectReader<'_>) -> Result<GroupSetting, ParamError> {
+    let direct_members = object.required_member::<Vec<UserId>>("direct_members")?;
+    let direct_subgroups = object.required_member::<Vec<UserGroupId>>("direct_subgroups")?;
+    object.reject_unread_members()?;
     Ok(GroupSetting::Named { direct_members, direct_subgroups })
 }
 
 struct JsonGroupSettingChange(GroupSettingChange);
 
 impl FromJson for JsonGroupSettingChange {
-    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
-        change(JsonObject::of(value, path)?).map(Self)
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
+        change(JsonObjectReader::from_value(value, path)?).map(Self)
     }
 
-    fn schema() -> Schema {
-        JsonObject::schema(change)
+    fn json_schema() -> JsonSchema {
+        JsonObjectReader::infer_schema(change)
     }
 }
 
-fn change(mut object: JsonObject<'_>) -> Result<GroupSettingChange, ParamError> {
-    let JsonGroupSetting(new) = object.required("new")?;
-    let old = object.optional::<Option<JsonGroupSetting>>("old")?.flatten();
-    object.end()?;
+fn change(mut object: JsonObjectReader<'_>) -> Result<GroupSettingChange, ParamError> {
+    let JsonGroupSetting(new) = object.required_member("new")?;
+    let old = object.optional_member::<Option<JsonGroupSetting>>("old")?.flatten();
+    object.reject_unread_members()?;
     Ok(GroupSettingChange { new, old: old.map(|JsonGroupSetting(old)| old) })
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::test_router::{Health, TestRequest, TestRouter, domain, parts};
 use server_kit::health::HealthProbe;
 
-use crate::router;
+use crate::build_chat_service;
 
 #[tokio::test]
 async fn an_address_nobody_answers_at_is_404_in_the_envelope() {
@@ -67,10 +67,10 @@ async fn every_answer_has_a_request_id_the_callers_when_well_formed() {
 #[tokio::test]
 async fn health_says_whether_the_server_can_work() {
     let mut given = parts();
-    let response = TestRequest::of(&router(given.clone(), None), "GET", "/health").send().await;
+    let response = TestRequest::of(&build_chat_service(given.clone(), None), "GET", "/health").send().await;
     assert_eq!((response.status.as_u16(), response.body), (200, json!({"status": "ok", "version": "1.2.3"})));
     given.health = Arc::new(Health(false));
-    let response = TestRequest::of(&router(given, None), "GET", "/health").send().await;
+    let response = TestRequest::of(&build_chat_service(given, None), "GET", "/health").send().await;
     assert_eq!((response.status.as_u16(), &response.body["status"]), (503, &json!("unavailable")));
 }
 
@@ -100,10 +100,10 @@ impl HealthProbe for Counted {
 
 #[tokio::test]
 async fn without_a_domain_the_api_has_no_routes() {
-    let app = router(parts(), None);
+    let app = build_chat_service(parts(), None);
     let response = TestRequest::of(&app, "GET", "/api/v1/server_settings").send().await;
     assert_eq!(response.error(), (404, "BAD_REQUEST", "Not Found"));
     let (domain, _folder) = domain(false).await;
-    let app = router(parts(), Some(domain));
+    let app = build_chat_service(parts(), Some(domain));
     TestRequest::of(&app, "GET", "/api/v1/server_settings").send().await.success();
 }

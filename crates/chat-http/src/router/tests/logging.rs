@@ -10,10 +10,10 @@ use tower::Service as _;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use super::super::router;
+use super::super::build_chat_service;
 use super::test_router::{FixedClock, parts};
 use crate::middleware::observe::{DeferredErrorResponse, observe_again};
-use crate::state::{Components, ServerState};
+use crate::state::{BaseComponents, ServerState};
 
 /// Notes the level of what is logged, and whether it was logged within a request's span.
 #[derive(Clone)]
@@ -54,7 +54,7 @@ async fn logged(most: Level, outcome: Result<Response, DeferredErrorResponse>) -
     let listening = tracing::subscriber::set_default(notes.clone());
     let response = observe_again(Arc::new(ServerState::new(parts())), "/x", async { outcome }).await;
     drop(listening);
-    assert!(response.headers().contains_key(server_kit::middleware::request_id::HEADER));
+    assert!(response.headers().contains_key(server_kit::middleware::request_id::REQUEST_ID_HEADER));
     let logged = notes.logged.lock().unwrap();
     logged.clone()
 }
@@ -115,7 +115,7 @@ async fn the_duration_of_a_request_does_not_follow_the_clock_of_the_day() {
     let recording = metrics::set_default_local_recorder(&durations);
     for hours in [1, -1] {
         let clock = Arc::new(FixedClock::new());
-        let server = Arc::new(ServerState::new(Components { runtime: clock.clone(), ..parts() }));
+        let server = Arc::new(ServerState::new(BaseComponents { runtime: clock.clone(), ..parts() }));
         let answering = async {
             clock.turn_s(hours * 3600);
             Ok(Response::new(Body::empty()))
@@ -132,7 +132,7 @@ async fn the_duration_of_a_request_does_not_follow_the_clock_of_the_day() {
 async fn a_request_is_counted_for_the_route_that_answered_it() {
     let durations = Durations::default();
     let recording = metrics::set_default_local_recorder(&durations);
-    let mut chat = router(parts(), None);
+    let mut chat = build_chat_service(parts(), None);
     for path in ["/health", "/api/v1/nothing"] {
         let Ok(_) = chat.call(Request::get(path).body(Body::empty()).unwrap()).await;
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::test_router::{IAGO, TestRouter};
-use crate::limits::OVERRIDE_MAX_BYTES;
+use crate::limits::METHOD_OVERRIDE_FORM_MAX_BYTES;
 
 const PATH: &str = "/api/v1/example";
 
@@ -61,7 +61,7 @@ async fn another_method_in_a_form_is_a_parameter_like_any_other() {
 #[tokio::test]
 async fn a_long_form_stands_for_itself() {
     let router = TestRouter::new().await;
-    let form = format!("method=DELETE&word={}", "x".repeat(OVERRIDE_MAX_BYTES));
+    let form = format!("method=DELETE&word={}", "x".repeat(METHOD_OVERRIDE_FORM_MAX_BYTES));
     let response = router.call("POST", PATH).iago().form(&form).send().await;
-    assert_eq!(response.success()["word"].as_str().unwrap().len(), OVERRIDE_MAX_BYTES, "{IAGO}");
+    assert_eq!(response.success()["word"].as_str().unwrap().len(), METHOD_OVERRIDE_FORM_MAX_BYTES, "{IAGO}");
 }

@@ -4,7 +4,7 @@ use axum::body::Body;
 use serde_json::{Value, json};
 
 use super::test_router::{TestResponse, TestRouter};
-use crate::limits::{FILES_MAX, FORM_MAX_BYTES, PARAMETERS_MAX};
+use crate::limits::{FILELESS_BODY_MAX_BYTES, MULTIPART_FILES_MAX, REQUEST_PARAMETERS_MAX};
 
 const PATH: &str = "/api/v1/example";
 const MULTIPART: &str = "multipart/form-data; boundary=XX";
@@ -164,18 +164,21 @@ async fn deep_json_is_refused_and_not_followed() {
 async fn too_many_parameters_are_refused() {
     let router = TestRouter::new().await;
     let form = |count: usize| "word=x&".repeat(count);
-    assert_eq!(router.call("POST", PATH).iago().form(&form(PARAMETERS_MAX)).send().await.success()["word"], "x");
-    let response = router.call("POST", PATH).iago().form(&form(PARAMETERS_MAX + 1)).send().await;
+    assert_eq!(
+        router.call("POST", PATH).iago().form(&form(REQUEST_PARAMETERS_MAX)).send().await.success()["word"],
+        "x"
+    );
+    let response = router.call("POST", PATH).iago().form(&form(REQUEST_PARAMETERS_MAX + 1)).send().await;
     assert_eq!(response.error(), (400, "BAD_REQUEST", "Too many parameters (maximum 1000)."));
-    let files = file("f", "x").repeat(FILES_MAX + 1);
+    let files = file("f", "x").repeat(MULTIPART_FILES_MAX + 1);
     assert_eq!(posted(&router, MULTIPART, format!("{files}--XX--\r\n")).await.error().0, 400);
 }
 
 #[tokio::test]
 async fn a_body_over_its_limit_is_413_announced_or_not() {
     let router = TestRouter::new().await;
-    let text = format!("The request is larger than the allowed limit of {FORM_MAX_BYTES} bytes");
-    let long = format!("word={}", "x".repeat(FORM_MAX_BYTES));
+    let text = format!("The request is larger than the allowed limit of {FILELESS_BODY_MAX_BYTES} bytes");
+    let long = format!("word={}", "x".repeat(FILELESS_BODY_MAX_BYTES));
     let response = router.call("POST", PATH).iago().form(&long).send().await;
     assert_eq!(response.error(), (413, "BAD_REQUEST", text.as_str()));
 
@@ -183,11 +186,11 @@ async fn a_body_over_its_limit_is_413_announced_or_not() {
     unannounced.unannounce(Body::from(long.clone()));
     assert_eq!(unannounced.send().await.error(), (413, "BAD_REQUEST", text.as_str()));
 
-    let body = format!("{}--XX--\r\n", part("word", &"x".repeat(FORM_MAX_BYTES + 1)));
+    let body = format!("{}--XX--\r\n", part("word", &"x".repeat(FILELESS_BODY_MAX_BYTES + 1)));
     assert_eq!(posted(&router, MULTIPART, body).await.error().0, 413);
-    let body = format!("{}{}--XX--\r\n", file("f", &"x".repeat(2 * FORM_MAX_BYTES)), part("word", "x"));
+    let body = format!("{}{}--XX--\r\n", file("f", &"x".repeat(2 * FILELESS_BODY_MAX_BYTES)), part("word", "x"));
     assert_eq!(posted(&router, MULTIPART, body).await.success()["word"], "x", "a file may be longer");
-    let body = format!("{}--XX--\r\n", file("f", &"x".repeat(4 * FORM_MAX_BYTES)));
+    let body = format!("{}--XX--\r\n", file("f", &"x".repeat(4 * FILELESS_BODY_MAX_BYTES)));
     assert_eq!(posted(&router, MULTIPART, body).await.error().0, 413);
 }
 

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::test_router::{TestRequest, domain, parts};
-use crate::router;
+use crate::build_chat_service;
 
 async fn settings(brand: &str, agent: &str) -> Value {
     let (mut domain, _folder) = domain(false).await;
     brand.clone_into(&mut domain.settings.brand);
-    let app = router(parts(), Some(domain));
+    let app = build_chat_service(parts(), Some(domain));
     let response = TestRequest::of(&app, "GET", "/api/v1/server_settings?x=1").header("user-agent", agent).send().await;
     response.success().clone()
 }

@@ -21,22 +21,22 @@ use chat_core::model::change::RealmChange;
 use chat_core::model::realm::{Realm, RealmRules};
 use chat_core::model::role::Role;
 use chat_core::model::user::{ApiKey, Bot, BotKind, PasswordHash, User};
-use chat_storage::{Db, Store};
+use chat_storage::{ChatDatabase, ChatStore};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt as _;
 
-use crate::auth::Caller;
-use crate::call::{Anonymous, ApiCall, endpoint};
+use crate::api_call::{Anonymous, ApiCall, endpoint};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::AuthenticatedCaller;
 use crate::error::{ApiError, InternalError};
-use crate::params::{Json, ParamError, ParamReader, Params, TextParam, TrimmedText};
-use crate::response::ApiResponse;
-use crate::router::{Chat, operations, with_middleware};
+use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader, TextParam, TrimmedTextParam};
+use crate::router::{ChatService, operations, with_middleware};
 use crate::state::{
-    ApiSettings, App, AppState, BrowserSettings, ChatComponents, Components, Invitations, Passwords, Push, Runtime,
-    ServerState, UploadSettings,
+    ApiSettings, App, AppState, BaseComponents, BrowserComponents, ChatComponents, ClockAndRandomness,
+    InvitationComponents, PasswordHashing, PushComponents, ServerState, UploadSettings,
 };
 
 pub(super) const NOW_S: i64 = 1_700_000_000;
@@ -50,7 +50,7 @@ pub(super) const HOOK: &str = "hook@example.com";
 pub(super) const HOOK_KEY: &str = "hookhookhookhookhookhookhookhook";
 
 pub(super) struct TestRouter {
-    router: Chat,
+    router: ChatService,
     clock: Arc<FixedClock>,
     _folder: TempDir,
 }
@@ -73,16 +73,16 @@ impl FixedClock {
     }
 }
 
-impl Runtime for FixedClock {
+impl ClockAndRandomness for FixedClock {
     fn now_us(&self) -> i64 {
         self.now_us.load(Ordering::SeqCst)
     }
 
-    fn fresh_id(&self) -> u128 {
+    fn random_id(&self) -> u128 {
         self.ids.fetch_add(1, Ordering::SeqCst).into()
     }
 
-    fn random(&self) -> [u8; 64] {
+    fn random_bytes(&self) -> [u8; 64] {
         [u8::try_from(self.ids.fetch_add(1, Ordering::SeqCst) % 200).unwrap(); 64]
     }
 }
@@ -91,18 +91,18 @@ impl Runtime for FixedClock {
 struct PlainTextPasswords;
 
 #[async_trait]
-impl Passwords for PlainTextPasswords {
+impl PasswordHashing for PlainTextPasswords {
     async fn hash(&self, password: String) -> Result<PasswordHash, InternalError> {
         Ok(PasswordHash(password))
     }
 
-    async fn matches(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, InternalError> {
+    async fn verify_password(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, InternalError> {
         Ok(hash.is_some_and(|hash| hash.0 == password))
     }
 }
 
 /// A realm of people and bots, each with a key of the letters before the `@`.
-async fn accounts(store: &Store, is_deactivated: bool) {
+async fn accounts(store: &ChatStore, is_deactivated: bool) {
     let realm = Realm {
         name: "Example".to_owned(),
         description: "Ours".to_owned(),
@@ -155,37 +155,37 @@ struct Example {
     word: String,
 }
 
-impl Params for Example {
+impl EndpointParams for Example {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            topic: reader.optional_either::<TrimmedText>(["topic", "subject"])?,
-            to: reader.optional::<Json<Vec<i64>>>("to")?,
+            topic: reader.optional_with_alias::<TrimmedTextParam>(["topic", "subject"])?,
+            to: reader.optional::<JsonParam<Vec<i64>>>("to")?,
             word: reader.required::<TextParam>("word")?,
         })
     }
 }
 
-async fn show(call: ApiCall<Caller>, params: Example) -> Result<ApiResponse, ApiError> {
+async fn show(call: ApiCall<AuthenticatedCaller>, params: Example) -> Result<ApiResponsePayload, ApiError> {
     let files: Vec<_> = call.files.iter().map(|file| format!("{}={}", file.field_name, file.content.len())).collect();
-    ApiResponse::from_payload(&json!({
-        "user": call.caller.id().0, "client": call.client(), "files": files,
+    ApiResponsePayload::from_payload(&json!({
+        "user": call.caller.user_id().0, "client": call.client_name(), "files": files,
         "topic": params.topic, "to": params.to, "word": params.word,
     }))
 }
 
-async fn deleted(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    ApiResponse::from_payload(&json!({"deleted": call.path_id("id")?, "name": call.path_text("name")?}))
+async fn deleted(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    ApiResponsePayload::from_payload(&json!({"deleted": call.path_id("id")?, "name": call.path_text("name")?}))
 }
 
-async fn open(_: ApiCall<Anonymous>, (): ()) -> Result<ApiResponse, ApiError> {
-    Ok(ApiResponse::empty())
+async fn open(_: ApiCall<Anonymous>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    Ok(ApiResponsePayload::empty())
 }
 
-async fn panics(_: ApiCall<Anonymous>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn panics(_: ApiCall<Anonymous>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     panic!("the secret plan")
 }
 
-async fn fails(_: ApiCall<Anonymous>, (): ()) -> Result<ApiResponse, ApiError> {
+async fn fails(_: ApiCall<Anonymous>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     Err(InternalError::new("a row was not written", "disk full").into())
 }
 
@@ -198,8 +198,8 @@ fn examples() -> Router<App> {
         .route("/api/v1/fails", post(endpoint(fails)))
 }
 
-pub(super) fn parts() -> Components {
-    Components {
+pub(super) fn parts() -> BaseComponents {
+    BaseComponents {
         runtime: Arc::new(FixedClock::new()),
         health: Arc::new(Health(true)),
         rate_limit_per_ip: 0,
@@ -210,8 +210,8 @@ pub(super) fn parts() -> Components {
 /// A domain on a database of its own, which goes with the folder.
 pub(super) async fn domain(is_deactivated: bool) -> (ChatComponents, TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let db = Db::open(None, folder.path(), 2).await.unwrap();
-    let store = Arc::new(Store::start(db).await.unwrap());
+    let db = ChatDatabase::open_and_migrate(None, folder.path(), 2).await.unwrap();
+    let store = Arc::new(ChatStore::start_without_secret(db).await.unwrap());
     accounts(&store, is_deactivated).await;
     let settings = ApiSettings {
         base_url: "https://chat.example.com".to_owned(),
@@ -223,24 +223,24 @@ pub(super) async fn domain(is_deactivated: bool) -> (ChatComponents, TempDir) {
         uploads: UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes: None, spool_dir: folder.path().to_owned() },
     };
     let domain = ChatComponents {
-        realm: Arc::<Store>::clone(&store),
-        log: Arc::<Store>::clone(&store),
-        queues: Arc::<Store>::clone(&store),
-        messages: Arc::<Store>::clone(&store),
-        presences: Arc::<Store>::clone(&store),
-        bot_storage: Arc::<Store>::clone(&store),
-        widgets: Arc::<Store>::clone(&store),
-        drafts: Arc::<Store>::clone(&store),
-        scheduled: Arc::<Store>::clone(&store),
-        typing: Arc::<Store>::clone(&store),
+        realm: Arc::<ChatStore>::clone(&store),
+        log: Arc::<ChatStore>::clone(&store),
+        queues: Arc::<ChatStore>::clone(&store),
+        messages: Arc::<ChatStore>::clone(&store),
+        presences: Arc::<ChatStore>::clone(&store),
+        bot_storage: Arc::<ChatStore>::clone(&store),
+        widgets: Arc::<ChatStore>::clone(&store),
+        drafts: Arc::<ChatStore>::clone(&store),
+        scheduled: Arc::<ChatStore>::clone(&store),
+        typing: Arc::<ChatStore>::clone(&store),
         files: Arc::new(NoFiles),
-        attachments: Arc::<Store>::clone(&store),
-        exports: Arc::<Store>::clone(&store),
+        attachments: Arc::<ChatStore>::clone(&store),
+        exports: Arc::<ChatStore>::clone(&store),
         polls: Arc::default(),
         passwords: Arc::new(PlainTextPasswords),
-        invitations: Invitations { links: Arc::<Store>::clone(&store), validity_min: 1, per_day: 1 },
-        push: Push { devices: store, bouncer: None },
-        browser: BrowserSettings { session_lifetime_s: 86_400, setup_code: None, client: None },
+        invitations: InvitationComponents { links: Arc::<ChatStore>::clone(&store), validity_min: 1, per_day: 1 },
+        push: PushComponents { devices: store, bouncer: None },
+        browser: BrowserComponents { session_lifetime_s: 86_400, setup_code: None, client: None },
         settings,
     };
     (domain, folder)
@@ -270,7 +270,7 @@ impl FileStore for NoFiles {
 
 impl TestRouter {
     /// Returns the examples, with a change of what the server is made of.
-    pub(super) async fn with(change: impl FnOnce(&mut Components, &mut ChatComponents)) -> Self {
+    pub(super) async fn with(change: impl FnOnce(&mut BaseComponents, &mut ChatComponents)) -> Self {
         let (domain, folder) = domain(false).await;
         Self::over(domain, folder, change)
     }
@@ -284,7 +284,7 @@ impl TestRouter {
     fn over(
         mut domain: ChatComponents,
         folder: TempDir,
-        change: impl FnOnce(&mut Components, &mut ChatComponents),
+        change: impl FnOnce(&mut BaseComponents, &mut ChatComponents),
     ) -> Self {
         let mut parts = parts();
         change(&mut parts, &mut domain);
@@ -312,12 +312,12 @@ impl TestRouter {
 
 /// A request being put together.
 pub(super) struct TestRequest<'a> {
-    router: &'a Chat,
+    router: &'a ChatService,
     request: Request<Body>,
 }
 
 impl<'a> TestRequest<'a> {
-    pub(super) fn of(router: &'a Chat, method: &str, path: &str) -> Self {
+    pub(super) fn of(router: &'a ChatService, method: &str, path: &str) -> Self {
         let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
         Self { router, request }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_http::Repoll;
+use chat_http::RepollableRequest;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body_util::BodyExt as _;
@@ -11,7 +11,7 @@ use super::{Browser, SESSION};
 use crate::test_app::TestApp;
 
 /// A browser with a queue in which there is a message.
-async fn polled(app: &TestApp, browser: &Browser) -> (HeaderMap, i64, Option<Arc<dyn Repoll>>) {
+async fn polled(app: &TestApp, browser: &Browser) -> (HeaderMap, i64, Option<Arc<dyn RepollableRequest>>) {
     let registered = browser.call(app, "POST /register", &[("event_types", r#"["message"]"#)]).await.success();
     let (queue, last) = (registered["queue_id"].as_str().unwrap(), registered["last_event_id"].as_i64().unwrap());
     let to = [("type", "stream"), ("to", "general"), ("topic", "t"), ("content", "hello")];
@@ -28,7 +28,7 @@ async fn a_poll_of_a_browser_asked_again_is_answered_alike() {
     let app = TestApp::with_client().await;
     let browser = Browser::signed_in(&app, "ada@example.org", "ada's").await;
     let (headers, last, repoll) = polled(&app, &browser).await;
-    let again = repoll.unwrap().poll_after(last).unwrap().await;
+    let again = repoll.unwrap().answer_with_number(last).unwrap().await;
     let names = |headers: &HeaderMap| {
         let names = headers.keys().filter(|name| **name != CONTENT_LENGTH).map(|name| name.as_str().to_owned());
         names.collect::<Vec<_>>()
@@ -53,10 +53,10 @@ async fn a_session_that_has_ended_or_is_to_be_noted_asks_as_a_whole() {
     let (_, last, repoll) = polled(&app, &first).await;
     let repoll = repoll.unwrap();
     second.call(&app, "DELETE /sessions", &[]).await.success();
-    assert!(Arc::clone(&repoll).poll_after(last).is_none());
+    assert!(Arc::clone(&repoll).answer_with_number(last).is_none());
     let (_, last, repoll) = polled(&app, &second).await;
     let repoll = repoll.unwrap();
-    assert!(Arc::clone(&repoll).poll_after(last).is_some());
+    assert!(Arc::clone(&repoll).answer_with_number(last).is_some());
     app.wait_s(3_600);
-    assert!(repoll.poll_after(last).is_none());
+    assert!(repoll.answer_with_number(last).is_none());
 }

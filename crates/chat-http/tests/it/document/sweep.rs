@@ -206,7 +206,7 @@ async fn users(sweep: &mut Sweep<'_>, other: i64) {
     sweep.does("DELETE /users/me/avatar", &[]).await;
     sweep.does("POST /users/me/presence", &[("status", "active")]).await;
     // The server does it within a second, and a refusal in that second would be taken to have done it.
-    sweep.app.store.settle_presences().await.unwrap();
+    sweep.app.store.sync_presences().await.unwrap();
     sweep.does(&format!("GET /users/{}/presence", sweep.who.id), &[]).await;
     sweep.does("GET /realm/presence", &[]).await;
     for call in ["PATCH /settings", "PATCH /settings/display", "PATCH /settings/notifications"] {

@@ -124,7 +124,7 @@ async fn level_419_presence_is_two_times_of_each_user_to_clients_that_declare_it
     let queue = listen(&app, &sam, types, &[simple]).await;
     let slim = listen(&app, &sam, types, &[("slim_presence", "true")]).await;
     app.call(&app.ada, "POST /users/me/presence", &[("status", "active")]).await.success();
-    app.store.settle_presences().await.unwrap();
+    app.store.sync_presences().await.unwrap();
     let times = json!({"active_timestamp": NOW_S, "idle_timestamp": NOW_S});
     let presences = json!({app.ada.id.to_string(): times});
     assert_eq!(heard(&app, &queue).await, [json!({"type": "presence", "presences": presences})]);

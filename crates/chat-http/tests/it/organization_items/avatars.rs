@@ -35,8 +35,8 @@ async fn a_new_avatar_is_shown_in_both_sizes_and_told_to_everybody() {
     for (url, side) in [(&url, 100), (&medium, 500)] {
         let (status, headers, picture) = app.fetch_bytes(url, &[]).await;
         assert_eq!((status, headers["content-type"].to_str().unwrap()), (200, "image/png"));
-        let facts = chat_pictures::facts(std::io::Cursor::new(&picture)).unwrap();
-        assert_eq!((facts.width, facts.height), (side, side));
+        let read_picture_metadata = chat_pictures::read_picture_metadata(std::io::Cursor::new(&picture)).unwrap();
+        assert_eq!((read_picture_metadata.width, read_picture_metadata.height), (side, side));
     }
 }
 

@@ -47,8 +47,11 @@ async fn an_emoji_is_listed_with_its_author_and_a_picture_anybody_can_fetch() {
     let (status, headers, picture) = app.fetch_bytes(source, &[]).await;
     assert_eq!((status, headers["content-type"].to_str().unwrap()), (200, "image/png"));
     assert_eq!(headers["x-content-type-options"], "nosniff");
-    let facts = chat_pictures::facts(std::io::Cursor::new(&picture)).unwrap();
-    assert_eq!((facts.width, facts.height, facts.is_animated), (64, 64, false));
+    let read_picture_metadata = chat_pictures::read_picture_metadata(std::io::Cursor::new(&picture)).unwrap();
+    assert_eq!(
+        (read_picture_metadata.width, read_picture_metadata.height, read_picture_metadata.is_animated),
+        (64, 64, false)
+    );
 }
 
 #[tokio::test]
@@ -59,8 +62,12 @@ async fn an_emoji_that_moves_has_a_still_picture_too() {
     for (key, media_type, moves) in [("source_url", "image/gif", true), ("still_url", "image/png", false)] {
         let (status, headers, picture) = app.fetch_bytes(emoji[key].as_str().unwrap(), &[]).await;
         assert_eq!((status, headers["content-type"].to_str().unwrap()), (200, media_type));
-        let facts = chat_pictures::facts(std::io::Cursor::new(&picture)).unwrap();
-        assert_eq!((facts.width, facts.height, facts.is_animated), (64, 64, moves), "{key}");
+        let read_picture_metadata = chat_pictures::read_picture_metadata(std::io::Cursor::new(&picture)).unwrap();
+        assert_eq!(
+            (read_picture_metadata.width, read_picture_metadata.height, read_picture_metadata.is_animated),
+            (64, 64, moves),
+            "{key}"
+        );
     }
 }
 

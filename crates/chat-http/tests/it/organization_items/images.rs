@@ -36,8 +36,8 @@ async fn icon_of_strangers(app: &TestApp) -> Value {
 async fn sides(app: &TestApp, url: &str) -> (u32, u32) {
     let (status, headers, picture) = app.fetch_bytes(url, &[]).await;
     assert_eq!((status, headers["content-type"].to_str().unwrap()), (200, "image/png"));
-    let facts = chat_pictures::facts(std::io::Cursor::new(&picture)).unwrap();
-    (facts.width, facts.height)
+    let read_picture_metadata = chat_pictures::read_picture_metadata(std::io::Cursor::new(&picture)).unwrap();
+    (read_picture_metadata.width, read_picture_metadata.height)
 }
 
 #[tokio::test]

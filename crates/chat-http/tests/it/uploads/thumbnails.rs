@@ -7,8 +7,8 @@ use super::{link, status, upload};
 use crate::file_store::{gif, png};
 use crate::test_app::TestApp;
 
-fn facts(picture: &[u8]) -> chat_pictures::Facts {
-    chat_pictures::facts(std::io::Cursor::new(picture)).unwrap()
+fn facts(picture: &[u8]) -> chat_pictures::PictureMetadata {
+    chat_pictures::read_picture_metadata(std::io::Cursor::new(picture)).unwrap()
 }
 
 /// The HTML of a message.

@@ -10,25 +10,25 @@ const UNSPECIFIED: &str = "Unspecified";
 /// The one name this server refuses to work with, for clients to test their own refusal with.
 const INCOMPATIBLE: &str = "ZulipInvalid";
 
-/// The client program, as its `User-Agent` header names it.
+/// The name and version of a client program, parsed from its `User-Agent` header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientAgent {
+pub struct ParsedUserAgent {
     /// What it calls itself; never empty.
     pub name: String,
     /// Its version, where it names one.
     pub version: Option<String>,
 }
 
-impl ClientAgent {
-    /// The client that sent these headers.
+impl ParsedUserAgent {
+    /// Parses the `User-Agent` of these headers.
     #[must_use]
-    pub fn of(headers: &HeaderMap) -> Self {
+    pub fn from_headers(headers: &HeaderMap) -> Self {
         let sent = headers.get(USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes()));
         sent.map_or_else(Self::unspecified, |text| Self::parse(&text))
     }
 
-    /// Reads a header's text: the name is the first word, and each further one up to a digit, a slash or a
-    /// parenthesis; the version follows a slash.
+    /// Parses the text of a `User-Agent` header: the name is the first word, and each further one up to a digit, a
+    /// slash or a parenthesis; the version follows a slash.
     ///
     /// # Source
     /// The existing server's rule, by which stored messages name their client.
@@ -43,7 +43,7 @@ impl ClientAgent {
         if name.is_empty() { Self::unspecified() } else { Self { name, version } }
     }
 
-    /// Returns whether the server can serve this client at all.
+    /// Returns whether the client is incompatible with this server.
     #[must_use]
     pub fn is_incompatible(&self) -> bool {
         self.name == INCOMPATIBLE
@@ -67,7 +67,7 @@ fn further_words(rest: &str) -> (&str, &str) {
 
 /// Returns the name kept for a client: `named` when it is given, else the header's, cut to its limit.
 #[must_use]
-pub fn client_name(named: Option<&str>, agent: &ClientAgent) -> String {
+pub fn resolve_client_name(named: Option<&str>, agent: &ParsedUserAgent) -> String {
     named.unwrap_or(&agent.name).chars().take(CLIENT_NAME_MAX_CHARS).collect()
 }
 
@@ -90,7 +90,7 @@ mod tests {
             ("ZulipInvalid", "ZulipInvalid", None),
         ];
         for (header, name, version) in cases {
-            let agent = ClientAgent::parse(header);
+            let agent = ParsedUserAgent::parse(header);
             assert_eq!((agent.name.as_str(), agent.version.as_deref()), (name, version), "{header}");
         }
     }
@@ -98,24 +98,24 @@ mod tests {
     #[test]
     fn a_client_that_says_nothing_is_unspecified() {
         for header in ["", " ", "/", "/1.0", " (x)"] {
-            assert_eq!(ClientAgent::parse(header).name, "Unspecified", "{header}");
+            assert_eq!(ParsedUserAgent::parse(header).name, "Unspecified", "{header}");
         }
-        assert_eq!(ClientAgent::of(&HeaderMap::new()).name, "Unspecified");
+        assert_eq!(ParsedUserAgent::from_headers(&HeaderMap::new()).name, "Unspecified");
     }
 
     #[test]
     fn one_name_alone_is_incompatible() {
-        assert!(ClientAgent::parse("ZulipInvalid/5.0").is_incompatible());
+        assert!(ParsedUserAgent::parse("ZulipInvalid/5.0").is_incompatible());
         for header in ["ZulipInvalidated/1", "zulipinvalid", "ZulipMobile/1"] {
-            assert!(!ClientAgent::parse(header).is_incompatible(), "{header}");
+            assert!(!ParsedUserAgent::parse(header).is_incompatible(), "{header}");
         }
     }
 
     #[test]
     fn the_callers_own_word_wins_and_is_cut() {
-        let agent = ClientAgent::parse("MyBot/1");
-        assert_eq!(client_name(None, &agent), "MyBot");
-        assert_eq!(client_name(Some("website"), &agent), "website");
-        assert_eq!(client_name(Some(&"é".repeat(40)), &agent), "é".repeat(30));
+        let agent = ParsedUserAgent::parse("MyBot/1");
+        assert_eq!(resolve_client_name(None, &agent), "MyBot");
+        assert_eq!(resolve_client_name(Some("website"), &agent), "website");
+        assert_eq!(resolve_client_name(Some(&"é".repeat(40)), &agent), "é".repeat(30));
     }
 }

@@ -12,41 +12,41 @@ pub use chat_core::permission::entry::{AuthenticationError, may_enter};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-use crate::limits::CREDENTIAL_MAX_BYTES;
+use crate::limits::AUTHORIZATION_CREDENTIAL_MAX_BYTES;
 
-/// The e-mail address and API key that a request shows.
+/// The e-mail address and API key of a request's `Authorization` header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Credentials {
+pub struct ApiKeyCredentials {
     /// The account's real address, as typed.
     pub email: String,
     /// Its key.
     pub api_key: ApiKey,
 }
 
-/// An authenticated account, person or bot, and the realm it was found in.
+/// An authenticated caller (user or bot) with the realm snapshot it was found in.
 #[derive(Debug, Clone)]
-pub struct Caller {
+pub struct AuthenticatedCaller {
     /// The account.
     pub user: Arc<User>,
     /// The realm at that moment. A decision that changes it is taken on the newest, by `AppState::commit`.
     pub realm: Arc<RealmSnapshot>,
     /// The secret that the request showed.
-    pub secret: CallerSecret,
+    pub secret: CallerSecretHash,
 }
 
-/// The secret that a caller showed, by the hash that the realm has of it.
+/// The hash of the secret that authenticated a caller: an API key or a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallerSecret {
+pub enum CallerSecretHash {
     /// An API key.
     ApiKey(KeyHash),
     /// The session of a browser.
     Session(KeyHash),
 }
 
-impl CallerSecret {
+impl CallerSecretHash {
     /// Returns the hash of a browser's session; `None` for an API key.
     #[must_use]
-    pub fn session(self) -> Option<KeyHash> {
+    pub fn session_hash(self) -> Option<KeyHash> {
         match self {
             Self::Session(hash) => Some(hash),
             Self::ApiKey(_) => None,
@@ -54,20 +54,20 @@ impl CallerSecret {
     }
 }
 
-impl Caller {
-    /// The caller by a newer realm: who sends slowly is who they are when the request is complete.
+impl AuthenticatedCaller {
+    /// Returns the caller as it is in a newer realm snapshot, for when a slow request is complete.
     ///
     /// # Errors
-    /// As [`authenticate`], when they were let in and would not be now.
-    pub fn renewed(self, realm: Arc<RealmSnapshot>) -> Result<Self, AuthenticationError> {
-        let user = Arc::clone(self.account_in(&realm)?);
+    /// As [`authenticate_by_api_key`], when they were let in and would not be now.
+    pub fn reload_from_realm(self, realm: Arc<RealmSnapshot>) -> Result<Self, AuthenticationError> {
+        let user = Arc::clone(self.account_in_realm(&realm)?);
         may_enter(&realm, &user)?;
         Ok(Self { user, realm, secret: self.secret })
     }
 
-    /// Returns the account's number.
+    /// Returns the id of the caller's account.
     #[must_use]
-    pub fn id(&self) -> UserId {
+    pub fn user_id(&self) -> UserId {
         self.user.id
     }
 
@@ -75,8 +75,8 @@ impl Caller {
     ///
     /// # Errors
     /// When it is closed there, has another key, or the session has ended.
-    pub fn account_in<'a>(&self, realm: &'a RealmSnapshot) -> Result<&'a Arc<User>, AuthenticationError> {
-        holder(realm, self.id(), self.secret)
+    pub fn account_in_realm<'a>(&self, realm: &'a RealmSnapshot) -> Result<&'a Arc<User>, AuthenticationError> {
+        holder(realm, self.user_id(), self.secret)
     }
 }
 
@@ -88,23 +88,26 @@ impl Caller {
 pub(crate) fn holder(
     realm: &RealmSnapshot,
     id: UserId,
-    secret: CallerSecret,
+    secret: CallerSecretHash,
 ) -> Result<&Arc<User>, AuthenticationError> {
     let user = realm.user(id).filter(|user| user.is_active).ok_or(AuthenticationError::AccountDeactivated)?;
     match secret {
-        CallerSecret::ApiKey(key) if realm.key_of(id) == Some(key) => Ok(user),
-        CallerSecret::Session(hash) if Session::find(realm, id, hash).is_some() => Ok(user),
-        CallerSecret::ApiKey(_) => Err(AuthenticationError::UnknownKey),
-        CallerSecret::Session(_) => Err(AuthenticationError::SignedOut),
+        CallerSecretHash::ApiKey(key) if realm.key_of(id) == Some(key) => Ok(user),
+        CallerSecretHash::Session(hash) if Session::find(realm, id, hash).is_some() => Ok(user),
+        CallerSecretHash::ApiKey(_) => Err(AuthenticationError::UnknownKey),
+        CallerSecretHash::Session(_) => Err(AuthenticationError::SignedOut),
     }
 }
 
-/// Returns the account of `shown`, from memory, checked in this order: the key is known, the address is the key's
+/// Authenticates `shown` against the realm in memory, checked in this order: the key is known, the address is the key's
 /// owner's (compared without case), the organization is active, the account is active, it is no incoming webhook.
 ///
 /// # Errors
 /// [`AuthenticationError`] names the first check that fails.
-pub fn authenticate(realm: Arc<RealmSnapshot>, shown: &Credentials) -> Result<Caller, AuthenticationError> {
+pub fn authenticate_by_api_key(
+    realm: Arc<RealmSnapshot>,
+    shown: &ApiKeyCredentials,
+) -> Result<AuthenticatedCaller, AuthenticationError> {
     let key = realm.key_hasher().hash(&shown.api_key);
     let user = realm.user_by_key(&key).ok_or(AuthenticationError::UnknownKey)?;
     // Most clients write it as the account has it.
@@ -116,12 +119,12 @@ pub fn authenticate(realm: Arc<RealmSnapshot>, shown: &Credentials) -> Result<Ca
         return Err(AuthenticationError::IncomingWebhook);
     }
     let user = Arc::clone(user);
-    Ok(Caller { user, realm, secret: CallerSecret::ApiKey(key) })
+    Ok(AuthenticatedCaller { user, realm, secret: CallerSecretHash::ApiKey(key) })
 }
 
-/// The reason why a password is refused.
+/// The reason why a login with a password is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum LoginError {
+pub enum PasswordLoginError {
     /// No account has that address and password. The text does not say which of the two is wrong.
     #[error("Your username or password is incorrect")]
     WrongPassword,
@@ -133,9 +136,9 @@ pub enum LoginError {
     AccountDeactivated,
 }
 
-/// The reason why a request has no credentials that can be checked.
+/// The reason why the `Authorization` header has no usable credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum CredentialsError {
+pub enum AuthorizationHeaderError {
     /// No `Authorization` header.
     #[error("Not logged in: API authentication or user session required")]
     Absent,
@@ -150,36 +153,36 @@ pub enum CredentialsError {
     MalformedKey,
 }
 
-/// Returns the credentials a request shows.
+/// Parses the credentials of the request headers.
 ///
 /// # Errors
 /// When there are none, or they have another form.
 ///
 /// # Source
 /// RFC 7617, section 2; texts as existing clients know them.
-pub fn credentials(headers: &HeaderMap) -> Result<Credentials, CredentialsError> {
+pub fn credentials_from_headers(headers: &HeaderMap) -> Result<ApiKeyCredentials, AuthorizationHeaderError> {
     let mut sent = headers.get_all(AUTHORIZATION).iter();
-    let header = sent.next().ok_or(CredentialsError::Absent)?;
+    let header = sent.next().ok_or(AuthorizationHeaderError::Absent)?;
     if sent.next().is_some() {
-        return Err(CredentialsError::Malformed);
+        return Err(AuthorizationHeaderError::Malformed);
     }
-    let header = header.to_str().map_err(|_| CredentialsError::Malformed)?;
+    let header = header.to_str().map_err(|_| AuthorizationHeaderError::Malformed)?;
     let mut words = header.split_ascii_whitespace();
-    let scheme = words.next().ok_or(CredentialsError::Malformed)?;
+    let scheme = words.next().ok_or(AuthorizationHeaderError::Malformed)?;
     if !scheme.eq_ignore_ascii_case("basic") {
-        return Err(CredentialsError::NotBasic);
+        return Err(AuthorizationHeaderError::NotBasic);
     }
     let (Some(encoded), None) = (words.next(), words.next()) else {
-        return Err(CredentialsError::Malformed);
+        return Err(AuthorizationHeaderError::Malformed);
     };
-    let (email, key) = decoded(encoded).ok_or(CredentialsError::Malformed)?;
-    let api_key = ApiKey::parse(key.trim()).map_err(|_| CredentialsError::MalformedKey)?;
-    Ok(Credentials { email, api_key })
+    let (email, key) = decoded(encoded).ok_or(AuthorizationHeaderError::Malformed)?;
+    let api_key = ApiKey::parse(key.trim()).map_err(|_| AuthorizationHeaderError::MalformedKey)?;
+    Ok(ApiKeyCredentials { email, api_key })
 }
 
 /// Exactly one colon: neither an address that could be ours nor a key has one. No NUL: no account has one.
 fn decoded(encoded: &str) -> Option<(String, String)> {
-    if encoded.len() > CREDENTIAL_MAX_BYTES {
+    if encoded.len() > AUTHORIZATION_CREDENTIAL_MAX_BYTES {
         return None;
     }
     let text = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
@@ -195,10 +198,10 @@ mod tests {
 
     const KEY: &str = "abcdefghijklmnopqrstuvwxyz012345";
 
-    fn shown(header: &str) -> Result<Credentials, CredentialsError> {
+    fn shown(header: &str) -> Result<ApiKeyCredentials, AuthorizationHeaderError> {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, HeaderValue::from_str(header).unwrap());
-        credentials(&headers)
+        credentials_from_headers(&headers)
     }
 
     fn basic(pair: &str) -> String {
@@ -216,15 +219,15 @@ mod tests {
 
     #[test]
     fn each_way_of_not_showing_credentials_is_told_apart() {
-        assert_eq!(credentials(&HeaderMap::new()), Err(CredentialsError::Absent));
-        assert_eq!(shown("Bearer abc"), Err(CredentialsError::NotBasic));
+        assert_eq!(credentials_from_headers(&HeaderMap::new()), Err(AuthorizationHeaderError::Absent));
+        assert_eq!(shown("Bearer abc"), Err(AuthorizationHeaderError::NotBasic));
         let colons = basic(&format!("a:b:{KEY}"));
-        let long = basic(&format!("{}:{KEY}", "a".repeat(CREDENTIAL_MAX_BYTES)));
+        let long = basic(&format!("{}:{KEY}", "a".repeat(AUTHORIZATION_CREDENTIAL_MAX_BYTES)));
         for header in ["", "Basic", "Basic %%%", "Basic a b", &basic("no colon"), &colons, &long, &basic("a\0:b")] {
-            assert_eq!(shown(header), Err(CredentialsError::Malformed), "{header}");
+            assert_eq!(shown(header), Err(AuthorizationHeaderError::Malformed), "{header}");
         }
         for key in ["", "short", &KEY[1..], &format!("{KEY}x"), &KEY.replace('a', "-")] {
-            assert_eq!(shown(&basic(&format!("a@b:{key}"))), Err(CredentialsError::MalformedKey), "{key}");
+            assert_eq!(shown(&basic(&format!("a@b:{key}"))), Err(AuthorizationHeaderError::MalformedKey), "{key}");
         }
     }
 
@@ -234,7 +237,7 @@ mod tests {
         for _ in 0..2 {
             headers.append(AUTHORIZATION, HeaderValue::from_str(&basic(&format!("a@b:{KEY}"))).unwrap());
         }
-        assert_eq!(credentials(&headers), Err(CredentialsError::Malformed));
+        assert_eq!(credentials_from_headers(&headers), Err(AuthorizationHeaderError::Malformed));
     }
 
     #[test]

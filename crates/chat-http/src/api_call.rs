@@ -1,8 +1,8 @@
 //! One call of an endpoint: who, with what, and the answer around what it returns.
 //!
-//! An endpoint is a function of a [`ApiCall`] and its parameters that returns an [`ApiResponse`] or an [`ApiError`].
-//! Everything that is the same for all of them, in its order, is `endpoint`: identify, count, read, decode, run, wrap.
-//! So no endpoint can forget the envelope, the report of ignored parameters or the rate limit.
+//! An endpoint is a function of a [`ApiCall`] and its parameters that returns an [`ApiResponsePayload`] or an
+//! [`ApiError`]. Everything that is the same for all of them, in its order, is `endpoint`: identify, count, read,
+//! decode, run, wrap. So no endpoint can forget the envelope, the report of ignored parameters or the rate limit.
 
 use std::marker::PhantomData;
 use std::net::IpAddr;
@@ -18,21 +18,23 @@ use chat_core::id::EventId;
 use http::HeaderMap;
 use http::request::Parts;
 
-use crate::agent::{ClientAgent, client_name};
-use crate::auth::{Caller, authenticate, credentials};
+use crate::api_response::ApiResponsePayload;
+use crate::authentication::{AuthenticatedCaller, authenticate_by_api_key, credentials_from_headers};
 use crate::body;
 use crate::browser;
 use crate::error::ApiError;
-use crate::limits::FORM_MAX_BYTES;
-use crate::long_wait::LongWait;
+use crate::json_schema::SchemaMember;
+use crate::limits::FILELESS_BODY_MAX_BYTES;
+use crate::long_wait::LongPollSignal;
 use crate::middleware::method::MethodOverride;
 use crate::middleware::observe::Route;
-use crate::params::{Encoding, ParamReader, Params, RawRequest, UploadedFile, client, declared_params};
-use crate::rate::{RateLimitStatus, address};
-use crate::response::ApiResponse;
+use crate::params::{
+    BodyEncoding, EndpointParams, ParamReader, RawRequestParams, UploadedFile, client, declared_params,
+};
+use crate::rate::{RemainingRateLimit, address};
 use crate::routes::{DocumentedHandler, OperationDoc};
-use crate::schema::Member;
 use crate::state::{App, noting_writes};
+use crate::user_agent::{ParsedUserAgent, resolve_client_name};
 
 /// A kind of caller that an endpoint takes: an account, or any client.
 pub(crate) trait CallerKind: Clone + Send {
@@ -43,7 +45,7 @@ pub(crate) trait CallerKind: Clone + Send {
     fn identify(
         app: &App,
         head: &Parts,
-    ) -> impl Future<Output = Result<(Self, Option<RateLimitStatus>), ApiError>> + Send;
+    ) -> impl Future<Output = Result<(Self, Option<RemainingRateLimit>), ApiError>> + Send;
 
     /// Returns who that is now that the request is complete: its body may have taken its time.
     fn renewed(self, app: &App) -> Result<Self, ApiError>;
@@ -56,7 +58,7 @@ pub(crate) struct Anonymous;
 impl CallerKind for Anonymous {
     const NEEDS_ACCOUNT: bool = false;
 
-    async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<RateLimitStatus>), ApiError> {
+    async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<RemainingRateLimit>), ApiError> {
         app.server.by_address.check(&address(&head.extensions))?;
         browser::check_json(app, head)?;
         app.ensure_current().await?;
@@ -69,10 +71,10 @@ impl CallerKind for Anonymous {
 }
 
 /// Endpoints for accounts. Who fails to show one counts by address, so that guessing has a price.
-impl CallerKind for Caller {
+impl CallerKind for AuthenticatedCaller {
     const NEEDS_ACCOUNT: bool = true;
 
-    async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<RateLimitStatus>), ApiError> {
+    async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<RemainingRateLimit>), ApiError> {
         app.ensure_current().await?;
         let caller = match authenticated(app, head) {
             Ok(caller) => caller,
@@ -86,25 +88,25 @@ impl CallerKind for Caller {
                 authenticated(app, head)?
             }
         };
-        let rate_limit = app.by_user.check(&caller.id())?;
+        let rate_limit = app.by_user.check(&caller.user_id())?;
         browser::note_use(app, &caller).await;
         Ok((caller, rate_limit))
     }
 
     fn renewed(self, app: &App) -> Result<Self, ApiError> {
-        Ok(Self::renewed(self, app.realm())?)
+        Ok(Self::reload_from_realm(self, app.realm())?)
     }
 }
 
-fn authenticated(app: &App, head: &Parts) -> Result<Caller, ApiError> {
+fn authenticated(app: &App, head: &Parts) -> Result<AuthenticatedCaller, ApiError> {
     if browser::is_by_session(app, head) {
         return browser::caller(app, head);
     }
-    let shown = credentials(&head.headers)?;
-    Ok(authenticate(app.realm(), &shown)?)
+    let shown = credentials_from_headers(&head.headers)?;
+    Ok(authenticate_by_api_key(app.realm(), &shown)?)
 }
 
-/// One call of an endpoint, without its parameters.
+/// The context of one API call, without its parameters: caller, files, path and headers.
 pub struct ApiCall<W> {
     /// The state.
     pub(crate) app: App,
@@ -113,7 +115,7 @@ pub struct ApiCall<W> {
     /// Files of a multipart body.
     pub files: Vec<UploadedFile>,
     /// Receives the report that the call waits for long.
-    pub(crate) wait: LongWait,
+    pub(crate) wait: LongPollSignal,
     /// Whether its answer says nothing that stands in the request alone: parameters that are ignored, a name of the
     /// caller's own.
     pub(crate) is_plain: bool,
@@ -126,19 +128,20 @@ pub struct ApiCall<W> {
 }
 
 impl<W> ApiCall<W> {
-    /// Returns the client's program, by its `User-Agent`.
+    /// Returns the parsed `User-Agent` of the client.
     #[must_use]
-    pub fn agent(&self) -> ClientAgent {
-        ClientAgent::of(&self.headers)
+    pub fn user_agent(&self) -> ParsedUserAgent {
+        ParsedUserAgent::from_headers(&self.headers)
     }
 
-    /// Returns the name of the client: its own word, else the program's.
+    /// Returns the client's name: the one it gave, else that of its `User-Agent`.
     #[must_use]
-    pub fn client(&self) -> String {
-        client_name(self.client.as_deref(), &self.agent())
+    pub fn client_name(&self) -> String {
+        resolve_client_name(self.client.as_deref(), &self.user_agent())
     }
 
-    /// A number in the path. One with another character than digits is no address of ours.
+    /// Returns the number in the path segment `name`. One with another character than digits is no address of this
+    /// server.
     ///
     /// # Errors
     /// When it is none, or no number this server gives.
@@ -148,7 +151,7 @@ impl<W> ApiCall<W> {
         digits.then(|| text.parse().ok()).flatten().ok_or(ApiError::UnknownRoute)
     }
 
-    /// A text in the path, decoded. One with a NUL is no address of ours.
+    /// Returns the decoded text of the path segment `name`. One with a NUL is no address of this server.
     ///
     /// # Errors
     /// When there is none of this name.
@@ -172,9 +175,13 @@ pub(crate) struct Endpoint<W, P, F> {
     takes: PhantomData<fn(W, P)>,
 }
 
-impl<W: CallerKind, P: Params, F> Endpoint<W, P, F> {
+impl<W: CallerKind, P: EndpointParams, F> Endpoint<W, P, F> {
     /// Documents what the endpoint does, and the members of its response beside the envelope.
-    pub(crate) fn documented(self, summary: &'static str, answer: fn() -> Vec<Member>) -> DocumentedHandler<Self> {
+    pub(crate) fn documented(
+        self,
+        summary: &'static str,
+        answer: fn() -> Vec<SchemaMember>,
+    ) -> DocumentedHandler<Self> {
         DocumentedHandler::new(self, OperationDoc::new(summary, declared_params::<P>, answer, W::NEEDS_ACCOUNT))
     }
 }
@@ -188,9 +195,9 @@ impl<W, P, F: Clone> Clone for Endpoint<W, P, F> {
 impl<W, P, F, R> Handler<(), App> for Endpoint<W, P, F>
 where
     W: CallerKind + 'static,
-    P: Params + Send + 'static,
+    P: EndpointParams + Send + 'static,
     F: Fn(ApiCall<W>, P) -> R + Clone + Send + Sync + 'static,
-    R: Future<Output = Result<ApiResponse, ApiError>> + Send,
+    R: Future<Output = Result<ApiResponsePayload, ApiError>> + Send,
 {
     type Future = Pin<Box<dyn Future<Output = Response> + Send>>;
 
@@ -212,7 +219,7 @@ where
                             (answered, _) => answered,
                         },
                     };
-                    let wrap = |answer: ApiResponse| answer.into_response(&ignored);
+                    let wrap = |answer: ApiResponsePayload| answer.into_response(&ignored);
                     answered.map_or_else(ApiError::into_response, wrap)
                 }
                 Err(error) => error.into_response(),
@@ -245,7 +252,7 @@ struct FreshRealmRetry<W> {
     caller: W,
     head: Parts,
     headers: Arc<HeaderMap>,
-    encoding: Encoding,
+    encoding: BodyEncoding,
     body: Bytes,
     /// The last change of the realm that the first answer knew.
     changed: EventId,
@@ -253,11 +260,11 @@ struct FreshRealmRetry<W> {
 
 impl<W: CallerKind> FreshRealmRetry<W> {
     /// Returns the answer on the newest realm; the first refusal when there is no other.
-    async fn run<P, F, R>(self, run: &F, refused: ApiError) -> Result<ApiResponse, ApiError>
+    async fn run<P, F, R>(self, run: &F, refused: ApiError) -> Result<ApiResponsePayload, ApiError>
     where
-        P: Params,
+        P: EndpointParams,
         F: Fn(ApiCall<W>, P) -> R,
-        R: Future<Output = Result<ApiResponse, ApiError>>,
+        R: Future<Output = Result<ApiResponsePayload, ApiError>>,
     {
         let Self { app, caller, mut head, headers, encoding, body, changed } = self;
         app.realm.refresh().await?;
@@ -273,32 +280,32 @@ impl<W: CallerKind> FreshRealmRetry<W> {
 }
 
 /// Returns who calls and how they stand; and what with, where that can be read.
-async fn admit<W: CallerKind, P: Params>(
+async fn admit<W: CallerKind, P: EndpointParams>(
     app: App,
     request: Request,
-) -> Result<(Result<PreparedCall<W, P>, ApiError>, Option<RateLimitStatus>), ApiError> {
+) -> Result<(Result<PreparedCall<W, P>, ApiError>, Option<RemainingRateLimit>), ApiError> {
     let (head, body) = request.into_parts();
     let (caller, rate_limit) = W::identify(&app, &head).await?;
     Ok((prepare(app, caller, head, body).await, rate_limit))
 }
 
-async fn prepare<W: CallerKind, P: Params>(
+async fn prepare<W: CallerKind, P: EndpointParams>(
     app: App,
     caller: W,
     mut head: Parts,
     body: Body,
 ) -> Result<PreparedCall<W, P>, ApiError> {
-    let encoding = Encoding::of(&head.headers)?;
+    let encoding = BodyEncoding::from_headers(&head.headers)?;
     let body = read(&app, &head, body, &encoding).await?;
     let raw = parse(&head, &encoding, body.clone()).await?;
     let caller = caller.renewed(&app)?;
     let mut reader = ParamReader::new(&raw);
     let params = P::from_reader(&mut reader)?;
-    let ignored: Vec<_> = reader.ignored().into_iter().map(str::to_owned).collect();
+    let ignored: Vec<_> = reader.unread_names().into_iter().map(str::to_owned).collect();
     let headers = Arc::new(std::mem::take(&mut head.headers));
-    let is_plain = ignored.is_empty() && !headers.contains_key(server_kit::middleware::request_id::HEADER);
+    let is_plain = ignored.is_empty() && !headers.contains_key(server_kit::middleware::request_id::REQUEST_ID_HEADER);
     // Files are too large to be kept, and an endpoint that waits keeps nothing.
-    let repeats = !P::WAITS && !raw.has_files();
+    let repeats = !P::MAY_LONG_POLL && !raw.has_files();
     let (changed, again) =
         (app.realm().changed(), repeats.then(|| (app.clone(), caller.clone(), Arc::clone(&headers))));
     let call = ApiCall { is_plain, ..call(app, caller, (&mut head, headers), raw).await? };
@@ -308,17 +315,17 @@ async fn prepare<W: CallerKind, P: Params>(
 }
 
 /// Returns what only some requests need is in boxes of its own: all others would make its room and move it about.
-async fn read(app: &App, head: &Parts, body: Body, encoding: &Encoding) -> Result<Bytes, ApiError> {
+async fn read(app: &App, head: &Parts, body: Body, encoding: &BodyEncoding) -> Result<Bytes, ApiError> {
     let most = app.settings.max_body_bytes;
     match encoding {
-        Encoding::Multipart(_) => Box::pin(body::read(&head.headers, body, most)).await,
-        Encoding::Urlencoded => Box::pin(body::read(&head.headers, body, most.min(FORM_MAX_BYTES))).await,
-        Encoding::None => Ok(Bytes::new()),
+        BodyEncoding::Multipart(_) => Box::pin(body::read(&head.headers, body, most)).await,
+        BodyEncoding::Urlencoded => Box::pin(body::read(&head.headers, body, most.min(FILELESS_BODY_MAX_BYTES))).await,
+        BodyEncoding::None => Ok(Bytes::new()),
     }
 }
 
-async fn parse(head: &Parts, encoding: &Encoding, body: Bytes) -> Result<RawRequest, ApiError> {
-    let mut raw = RawRequest::read(head.uri.query().unwrap_or_default(), encoding, body).await?;
+async fn parse(head: &Parts, encoding: &BodyEncoding, body: Bytes) -> Result<RawRequestParams, ApiError> {
+    let mut raw = RawRequestParams::parse(head.uri.query().unwrap_or_default(), encoding, body).await?;
     if head.extensions.get::<MethodOverride>().is_some() {
         raw.forget(MethodOverride::PARAMETER);
     }
@@ -329,9 +336,9 @@ async fn call<W>(
     app: App,
     caller: W,
     (head, headers): (&mut Parts, Arc<HeaderMap>),
-    raw: RawRequest,
+    raw: RawRequestParams,
 ) -> Result<ApiCall<W>, ApiError> {
-    let wait = head.extensions.remove::<LongWait>().unwrap_or_default();
+    let wait = head.extensions.remove::<LongPollSignal>().unwrap_or_default();
     let params = RawPathParams::from_request_parts(head, &()).await.map_err(|_| ApiError::UnknownRoute)?;
     let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let client = client(&raw).map(str::to_owned);
