@@ -208,7 +208,7 @@ impl ArchiveJob {
     }
 }
 
-/// Packs a folder under that name. Owners and times of its files are not told.
+/// Packs a folder under that name. Owners and times of its files are left out.
 fn pack(folder: &Path, name: &str, file: File) -> io::Result<File> {
     let mut archive = tar::Builder::new(GzEncoder::new(BufWriter::new(file), Compression::default()));
     archive.mode(tar::HeaderMode::Deterministic);

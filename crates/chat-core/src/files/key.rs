@@ -39,7 +39,7 @@ impl FileKey {
         Self(format!("thumbnails/{path}/{name}"))
     }
 
-    /// Returns where the archive of the data export of that number is kept.
+    /// Returns where the archive of the data export of that number is stored.
     #[must_use]
     pub fn of_data_export(id: i64) -> Self {
         Self(format!("exports/{id}.tar.gz"))

@@ -153,7 +153,7 @@ pub enum DataExportError {
     /// The organization is larger than [`MAX_EXPORTED_MESSAGES`] or [`MAX_EXPORTED_UPLOAD_BYTES`].
     #[error("Please request a manual export from the administrator of this server.")]
     TooLarge,
-    /// No owner would have an account of their own where the archive is imported.
+    /// No owner would have an own account where the archive is imported.
     #[error(
         "Make sure at least one Organization Owner is consenting to the export or contact the administrator of this \
          server for help."

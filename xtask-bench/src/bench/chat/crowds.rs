@@ -36,7 +36,7 @@ pub(super) fn rows(deployment: &Deployment<'_>) -> Result<Vec<Row>> {
         let form =
             |path: &str, fields: &[(&str, &str)]| owner.signed(load::post_form(deployment.address(), path, fields));
         let subscriptions = "/api/v1/users/me/subscriptions";
-        // Users are rarely in the same channel twice, so each slice has a channel of its own.
+        // Users are rarely in the same channel twice, so each slice has a new channel.
         let channels = |slice: usize| {
             let name = format!("crowd of {size}, {slice}");
             let (made, left) = (json!([{ "name": &name }]).to_string(), json!([name]).to_string());

@@ -23,7 +23,7 @@ pub struct ExportedMessage {
 const RENDERED_VERSION: i64 = 1;
 
 impl Export<'_> {
-    /// Writes what the export has of a page of messages, a sheet of its own.
+    /// Writes what the export has of a page of messages, in a separate sheet.
     ///
     /// # Errors
     /// [`ExportWriteError`].

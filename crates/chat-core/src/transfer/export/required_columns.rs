@@ -91,7 +91,7 @@ const COLUMNS: [(&str, &[&str]); 7] = [
     ("zerver_scheduledmessage", &["delivered_message"]),
 ];
 
-/// Those of an account, whether somebody can sign in to it or not.
+/// Those of an account, whether a person can sign in to it or not.
 const OF_USER: [&str; 5] = [
     "default_events_register_stream",
     "default_sending_stream",

@@ -113,7 +113,7 @@ impl ExportScope {
         self.is_everything() || self.consenting.contains(&user)
     }
 
-    /// Returns whether the account is a placeholder: nobody can sign in to it where the archive is imported, until the
+    /// Returns whether the account is a placeholder: no person can sign in to it where the archive is imported, until the
     /// person signs up there with its address.
     pub(super) fn is_placeholder(&self, user: UserId) -> bool {
         self.placeholders.contains(&user)
@@ -154,7 +154,7 @@ impl ExportScope {
     }
 
     /// Returns the flags of a user's copy; `None` when the export does not have the copy. In a public export a copy says
-    /// who received the message, and that it was read, so that nobody finds all of them unread elsewhere.
+    /// who received the message, and that it was read, so that no reader finds all of them unread elsewhere.
     fn flags(&self, user: UserId, flags: &[Flag]) -> Option<Vec<Flag>> {
         if self.consenting.contains(&user) {
             return Some(flags.to_vec());
@@ -169,7 +169,7 @@ impl ExportScope {
         if entry.channel.is_none_or(is_shown) {
             return Some(entry.clone());
         }
-        // The topic before is one of a channel that is not told of.
+        // The topic before is one of a channel that is left out.
         let rest = EditHistoryEntry { channel: None, topic: None, ..entry.clone() };
         rest.content.is_some().then_some(rest)
     }
