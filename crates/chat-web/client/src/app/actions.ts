@@ -109,12 +109,25 @@ async function flushRead(): Promise<void> {
   }
 }
 
+/** Of each thing that is changed back and forth, the change under way. */
+const underWay = new Map<string, Promise<unknown>>();
+
+/** Makes a request about a thing after the one before it: requests that are under way together may arrive in any order. */
+function inOrder(thing: string, change: () => Promise<unknown>): Promise<unknown> {
+  const made = (underWay.get(thing) ?? Promise.resolve()).then(change, change);
+  underWay.set(thing, made);
+  const forget = () => void (underWay.get(thing) === made && underWay.delete(thing));
+  made.then(forget, forget);
+  return made;
+}
+
 export function setFlag(ids: readonly number[], flag: string, isSet: boolean): Promise<boolean> {
   const op = isSet ? "add" : "remove";
   const event = { type: "update_message_flags", op, flag, messages: [...ids], all: false };
   app.applyLocally(event);
   const undo = () => app.applyLocally({ ...event, op: isSet ? "remove" : "add" });
-  const sent = request("POST", "messages/flags", { messages: ids, op, flag }).catch((error) => {
+  const change = () => request("POST", "messages/flags", { messages: ids, op, flag });
+  const sent = inOrder(`flag ${flag}`, change).catch((error) => {
     undo();
     throw error;
   });
@@ -168,7 +181,8 @@ export function toggleReaction(message: Message, emoji: Emoji): Promise<boolean>
   const params = { emoji_name: emoji.name, emoji_code: emoji.code, reaction_type: emoji.type };
   const event = { type: "reaction", message_id: message.id, user_id: selfId, ...params };
   app.applyLocally({ ...event, op: has ? "remove" : "add" });
-  const sent = request(has ? "DELETE" : "POST", `messages/${message.id}/reactions`, params).catch((error) => {
+  const change = () => request(has ? "DELETE" : "POST", `messages/${message.id}/reactions`, params);
+  const sent = inOrder(`reaction ${message.id} ${emoji.type} ${emoji.code}`, change).catch((error) => {
     app.applyLocally({ ...event, op: has ? "add" : "remove" });
     throw error;
   });
@@ -237,7 +251,7 @@ export async function rawContent(id: number): Promise<string> {
 export function setTopicPolicy(channelId: number, topic: string, policy: number): Promise<boolean> {
   const words = [t("Topic follows its channel again."), t("Topic muted."), t("Topic unmuted."), t("Topic followed.")];
   const params = { stream_id: channelId, topic, visibility_policy: policy };
-  return attempt(request("POST", "user_topics", params), words[policy]);
+  return attempt(inOrder(`topic ${channelId}`, () => request("POST", "user_topics", params)), words[policy]);
 }
 
 export function setChannelProperty(channelId: number, property: string, value: unknown): Promise<boolean> {

@@ -101,7 +101,9 @@ function judged(response: Response, body: Record<string, unknown>): unknown {
   if (response.ok && body["result"] === "success") return body;
   if (response.status >= 502 && response.status <= 504) throw new NetworkError(t("The server cannot be reached."));
   const code = String(body["code"] ?? "");
-  if (response.status === 401 || code === "CSRF_FAILED") signIn();
+  // A wrong password in a form of the page is refused with 401 too, while the session goes on.
+  const isSignedOut = response.status === 401 && code !== "AUTHENTICATION_FAILED";
+  if (isSignedOut || code === "CSRF_FAILED") signIn();
   const text = String(body["msg"] ?? t("The server answered {0}.", response.status));
   throw new ApiError(response.status, code, text, body);
 }

@@ -80,8 +80,9 @@ export function NewChannelDialog({ close }: { close: () => void }) {
     };
     if (!(await attempt(request("POST", "users/me/subscriptions", params), t("#{0} was made.", name)))) return;
     close();
-    const made = [...(app.state as State).channels.values()].find((channel) => channel.name === name.trim());
-    if (made) goNarrow(channelNarrow(made.stream_id));
+    // The event that tells of it may come after the answer.
+    const made = request("GET", "get_stream_id", { stream: name.trim() });
+    await attempt(made.then((answer) => goNarrow(channelNarrow(Number(answer["stream_id"])))));
   };
   return (
     <Modal title={t("New channel")} close={close}>
@@ -135,7 +136,7 @@ export function ChannelDialog({ channelId, close }: { channelId: number; close: 
       {channel.subscribed && <OwnChoices channel={channel} />}
       <ChannelForm channel={channel} />
       <h3>{t("Subscribers")}{" "}{members && <span class="muted">({members.length})</span>}</h3>
-      <Subscribers channel={channel} members={members ?? []} reload={setMembers} />
+      {members && <Subscribers channel={channel} members={members} reload={setMembers} />}
     </Modal>
   );
 }

@@ -185,7 +185,9 @@ function toggleTopic(message: Message, state: State, policy: number): void {
 }
 
 function focus(selector: string, drawer?: "left" | "right"): void {
-  if (drawer) app.setUi({ drawer });
+  // In a wide window the sides are always there.
+  const isShown = (document.querySelector(selector)?.getClientRects().length ?? 0) > 0;
+  if (drawer && !isShown) app.setUi({ drawer });
   requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus());
 }
 

@@ -67,10 +67,12 @@ export function SearchField({ narrow }: { narrow: Narrow | undefined }) {
         value={typed}
         onInput={(event) => {
           setTyped((event.target as HTMLInputElement).value);
+          // The focus stays in the field when a pill is taken away.
+          setOpen(true);
           setAt(0);
         }}
         onFocus={() => setOpen(true)}
-        onBlur={() => setTimeout(() => setOpen(false), 150)}
+        onBlur={() => setTimeout(() => document.activeElement !== field.current && setOpen(false), 150)}
         onKeyDown={keys}
       />
       {found.length > 0 && (

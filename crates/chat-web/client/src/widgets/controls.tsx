@@ -216,7 +216,8 @@ export function Modal(props: { title: string; close: () => void; children: Compo
         <h2>{title}</h2>
         <IconButton icon="close" label={t("Close")} onClick={close} />
       </header>
-      <div class="modal-body">{children}</div>
+      {/* Of a section, the feet of its forms are no landmarks of the page. */}
+      <section class="modal-body">{children}</section>
     </dialog>
   );
 }

@@ -87,8 +87,7 @@ export function CompletingTextArea(props: TextAreaProps) {
         placeholder={placeholder}
         dir="auto"
         rows={1}
-        role={found ? "combobox" : undefined}
-        aria-expanded={found ? true : undefined}
+        aria-haspopup="listbox"
         aria-controls={found ? "completions" : undefined}
         aria-activedescendant={found ? `completion-${at}` : undefined}
         aria-autocomplete={found ? "list" : undefined}
