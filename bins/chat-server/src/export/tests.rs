@@ -153,14 +153,15 @@ async fn files_go_along_and_come_back_as_they_are_kept() {
     let one = all_files(&first.folder("one"));
     let within = |folder: &str| one.keys().filter(|name| name.starts_with(folder)).cloned().collect::<Vec<_>>();
     assert_eq!((within("uploads/").len(), within("avatars/").len(), within("emoji/").len()), (3, 3, 2));
-    let images = ["realm_icons/1/icon.original", "realm_icons/1/night_logo.original", "realm_icons/records.json"];
-    assert_eq!(within("realm_icons/"), images);
+    let images = ["icon.original", "icon.png", "night_logo.original", "night_logo.png"];
+    let images: Vec<String> = images.iter().map(|name| format!("realm_icons/1/{name}")).collect();
+    assert_eq!(within("realm_icons/1/"), images);
     let plan = within("uploads/").into_iter().find(|name| name.ends_with("/my-plan.png")).unwrap();
     assert_eq!(one[&plan], PICTURE);
     let path = plan.strip_prefix("uploads/").unwrap();
     let messages = String::from_utf8(one["messages-000001.json"].clone()).unwrap();
     assert!(messages.contains(&format!("[plan](/user_uploads/{path})")) && !messages.contains(UPLOAD));
-    assert!(messages.contains("/user_avatars/1/emoji/images/"), "the emoji is shown in the message");
+    assert!(messages.contains("/user_avatars/2/emoji/images/"), "the emoji is shown in the message");
     let realm: Value = serde_json::from_slice(&one["realm.json"]).unwrap();
     let source = |name: &str| realm["zerver_realm"][0][format!("{name}_source")].as_str();
     assert_eq!(["icon", "logo", "night_logo"].map(source), ["U", "D", "U"].map(Some));

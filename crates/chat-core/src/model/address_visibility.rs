@@ -98,8 +98,13 @@ impl User {
     pub fn shown_email(&self) -> Cow<'_, str> {
         match self.address_visibility() {
             AddressVisibility::Everyone => Cow::Borrowed(&self.email),
-            _ => Cow::Owned(format!("user{}@{HIDDEN_DOMAIN}", self.id.0)),
+            _ => Cow::Owned(self.hidden_email()),
         }
+    }
+
+    /// Returns the address that stands for one that is not shown.
+    pub(crate) fn hidden_email(&self) -> String {
+        format!("user{}@{HIDDEN_DOMAIN}", self.id.0)
     }
 
     /// Returns whether the reader is shown the user's own address. Everybody is shown theirs.

@@ -11,7 +11,9 @@
 mod messages;
 mod organization;
 mod organization_items;
+mod original_address;
 mod release;
+mod rendered_html;
 mod required_columns;
 mod scope;
 mod uploads_and_drafts;
@@ -243,8 +245,8 @@ impl<'a> Export<'a> {
             self.put("zerver_client", json!({"id": number, "name": name}))?;
         }
         let circles = std::mem::take(&mut self.circles).in_order;
-        for number in numbers(&circles) {
-            self.put("zerver_huddle", json!({"id": number}))?;
+        for (number, users) in (1_i64..).zip(&circles) {
+            self.put("zerver_huddle", json!({"id": number, "group_size": users.len()}))?;
         }
         let realm = Arc::clone(&self.realm);
         for user in organization::accounts(&realm) {

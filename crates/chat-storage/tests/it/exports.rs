@@ -391,9 +391,40 @@ on_each_engine! {
         let expected = [(100, 1), (102, 1 | 2 | 1 << 10), (103, 8 | 512), (104, 4 | private), (105, 1 | private),
             (106, private), (107, 16 | 32), (110, 1)];
         assert_eq!(copies, expected);
+        let conversations: Vec<_> = desk.organization("zerver_huddle").iter().map(|row| &row["group_size"]).collect();
+        assert_eq!(conversations, [3]);
         assert_eq!((report.taken["messages"], report.taken["users"], report.taken["reactions"]), (8, 4, 2));
         assert_eq!(report.taken["parts of polls and lists"], 2);
         store.flush_and_close().await;
+    }
+
+    async fn addresses_that_another_server_would_show_or_refuse_are_replaced_there_and_come_back_here(home) {
+        let mut elsewhere = elsewhere();
+        let tables = elsewhere.0.get_mut(&ExportFile::Organization).unwrap();
+        let refused = [(9, "cook-bot@127.0.0.1"), (10, "jörg@x.org")];
+        for user in tables["zerver_userprofile"].as_array_mut().unwrap() {
+            match refused.iter().find(|(id, _)| user["id"] == *id) {
+                Some((_, address)) => user["email"] = json!(address),
+                None => user["email_address_visibility"] = json!(if user["id"] == 8 { 4 } else { 1 }),
+            }
+        }
+        let other = Home::embedded();
+        let store = imported(&other, &elsewhere).await;
+        let (desk, report) = exported(&store).await;
+        let own_and_shown = |id: i64| {
+            let row = desk.one("zerver_userprofile", id);
+            ["delivery_email", "email"].map(|column| row[column].as_str().unwrap())
+        };
+        assert_eq!(own_and_shown(8), ["bob@x.org", "user8@hidden.invalid"]);
+        assert_eq!(own_and_shown(9), ["user9@hidden.invalid"; 2]);
+        assert_eq!(own_and_shown(10), ["user10@hidden.invalid"; 2]);
+        assert_eq!(report.left["addresses that the original server refuses: those users have another one there"], 2);
+        let after = imported(&home, &desk).await;
+        for (id, address) in [(8, "bob@x.org")].into_iter().chain(refused) {
+            assert_eq!(after.realm().user(UserId(id)).unwrap().email, address);
+        }
+        store.stop().await;
+        after.stop().await;
     }
 
     async fn what_was_not_sent_and_what_was_uploaded_goes_along(home) {
@@ -432,6 +463,7 @@ on_each_engine! {
         // A server deletes what nothing uses, also while a message waits that does.
         let row = &desk.rows(ExportFile::Attachments, "zerver_attachment")[0];
         assert_eq!((&row["messages"], &row["scheduled_messages"]), (&json!([106]), &json!([121])));
+        assert_eq!(["is_realm_public", "is_web_public"].map(|column| row.get(column)), [Some(&Value::Null); 2]);
         assert_eq!(desk.1.iter().filter(|file| file.starts_with("uploads uploads/1/")).count(), 2);
         store.flush_and_close().await;
     }

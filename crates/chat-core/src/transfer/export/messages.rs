@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::organization::REALM;
-use super::{Export, ExportFile, ExportWriteError, channel_recipient};
+use super::{Export, ExportFile, ExportWriteError, Release, channel_recipient};
 use crate::id::UserId;
 use crate::model::message::{EditHistoryEntry, Flag, Message, Recipient};
 use crate::transfer::import::layout::codes;
@@ -85,13 +85,13 @@ impl Export<'_> {
             "is_channel_message": matches!(message.recipient, Recipient::Channel(_)),
             "subject": message.topic,
             "content": message.content,
-            "rendered_content": message.html,
+            "rendered_content": self.release.rendered_html(&message.html),
             // Without it an original server renders the text again, where it cannot write.
             "rendered_content_version": RENDERED_VERSION,
             "date_sent": message.sent_s,
             "sending_client": self.client(&message.client),
             "last_edit_time": message.last_edit_s,
-            "edit_history": history(past),
+            "edit_history": history(self.release, message.sender_id, past),
             "has_link": content_flags.has_link,
             "has_image": content_flags.has_image,
             "has_attachment": content_flags.has_attachment,
@@ -114,19 +114,22 @@ impl Export<'_> {
     }
 }
 
-/// Returns the edits as JSON of their own, the newest first; `None` when there are none.
-fn history(past: &[EditHistoryEntry]) -> Option<String> {
-    let edits: Vec<Value> = past.iter().map(edit).collect();
+/// Returns the edits as a JSON text, the newest first; `None` when there are none.
+fn history(release: Release, sender: UserId, past: &[EditHistoryEntry]) -> Option<String> {
+    let edits: Vec<Value> = past.iter().map(|entry| edit(release, sender, entry)).collect();
     (!edits.is_empty()).then(|| Value::from(edits).to_string())
 }
 
-fn edit(past: &EditHistoryEntry) -> Value {
+fn edit(release: Release, sender: UserId, past: &EditHistoryEntry) -> Value {
     let mut row = Map::new();
-    row.insert("user_id".to_owned(), json!(past.user_id));
+    // The original server refuses an edit without a user. Where none is known, the sender is the best guess.
+    row.insert("user_id".to_owned(), json!(past.user_id.unwrap_or(sender)));
     row.insert("timestamp".to_owned(), past.at_s.into());
     if let Some((content, html)) = &past.content {
         row.insert("prev_content".to_owned(), content.as_str().into());
-        row.insert("prev_rendered_content".to_owned(), html.as_str().into());
+        row.insert("prev_rendered_content".to_owned(), release.rendered_html(html).into());
+    } else if release.reads_html_of_every_edit() {
+        row.insert("prev_rendered_content".to_owned(), "".into());
     }
     if let Some((before, after)) = &past.topic {
         row.insert("prev_topic".to_owned(), before.as_str().into());
@@ -137,4 +140,34 @@ fn edit(past: &EditHistoryEntry) -> Value {
         row.insert("stream".to_owned(), json!(after));
     }
     Value::Object(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edits(release: Release, past: &[EditHistoryEntry]) -> Value {
+        serde_json::from_str(&history(release, UserId(4), past).unwrap()).unwrap()
+    }
+
+    fn moved(user_id: Option<UserId>) -> EditHistoryEntry {
+        let topic = Some(("a".to_owned(), "b".to_owned()));
+        EditHistoryEntry { at_s: 9, user_id, content: None, channel: None, topic }
+    }
+
+    #[test]
+    fn an_edit_of_unknown_origin_is_the_senders_because_the_original_refuses_one_without_a_user() {
+        for release in Release::ALL {
+            let edits = edits(release, &[moved(None), moved(Some(UserId(5)))]);
+            assert_eq!((&edits[0]["user_id"], &edits[1]["user_id"]), (&json!(4), &json!(5)));
+        }
+    }
+
+    #[test]
+    fn an_edit_of_the_topic_has_html_for_the_release_that_refuses_one_without() {
+        let edits = Release::ALL.map(|release| edits(release, &[moved(None)]));
+        let html = edits.each_ref().map(|edits| edits[0].get("prev_rendered_content"));
+        assert_eq!(html, [Some(&json!("")), None]);
+        assert!(edits.iter().all(|edits| edits[0].get("prev_content").is_none()));
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::original_address::original_address;
 use super::{Export, ExportWriteError, channel_recipient, person};
 use crate::id::{ChannelId, EventId, MessageId, UserGroupId, UserId};
 use crate::model::channel::{Channel, Privacy, SubscriptionPeriod};
@@ -78,6 +79,7 @@ impl Export<'_> {
             self.put(if is_placeholder { "zerver_userprofile_mirrordummy" } else { "zerver_userprofile" }, row)?;
             self.report.take("users", 1);
         }
+        self.refused_addresses(realm)?;
         for user in users(realm).filter(|user| is_system_bot(user)) {
             let row = json!({"id": user.id, "email": user.email, "recipient_id": person(user.id)});
             self.put("zerver_userprofile_crossrealm", row)?;
@@ -95,6 +97,15 @@ impl Export<'_> {
         self.pictures(realm)?;
         self.groups(realm)?;
         self.happened(realm, last_message.into())
+    }
+
+    /// Writes the addresses that the original server refuses, into a table that it passes over.
+    fn refused_addresses(&mut self, realm: &RealmSnapshot) -> Result<(), ExportWriteError> {
+        for user in accounts(realm).filter(|user| original_address(user) != user.email.as_str()) {
+            self.put("chat_address", json!({"user_profile": user.id, "address": user.email}))?;
+            self.report.leave("addresses that the original server refuses: those users have another one there", 1);
+        }
+        Ok(())
     }
 
     fn groups(&mut self, realm: &RealmSnapshot) -> Result<(), ExportWriteError> {
@@ -304,11 +315,13 @@ const OF_GROUP: [&str; 5] =
 /// Returns what an account is, and its preferences, which are columns too.
 fn user_row(realm: &RealmSnapshot, user: &User) -> Value {
     let mut row = settings::of(realm, user);
+    let address = original_address(user);
+    let shown = if user.shown_email() == user.email.as_str() { address.clone() } else { user.shown_email() };
     let is = json!({
         "id": user.id,
         "realm": REALM,
-        "delivery_email": user.email,
-        "email": user.email,
+        "delivery_email": address,
+        "email": shown,
         "full_name": user.full_name,
         "role": user.role,
         "is_active": user.is_active,

@@ -36,7 +36,7 @@ const PREFERENCES_SINCE_9_2: [&str; 5] = [
 const LAST_CHANNEL_VIEW_OF_9_2: i64 = 2;
 
 /// Columns that came after 9.2, by their tables.
-const SINCE_9_2: [(&str, &[&str]); 10] = [
+const SINCE_9_2: [(&str, &[&str]); 11] = [
     (
         "zerver_realm",
         &[
@@ -98,7 +98,12 @@ const SINCE_9_2: [(&str, &[&str]); 10] = [
     ("zerver_customprofilefield", &["editable_by_user"]),
     ("zerver_message", &["is_channel_message"]),
     ("zerver_scheduledmessage", &["request_timestamp"]),
+    ("zerver_huddle", &["group_size"]),
 ];
+
+/// Columns that 11.0 does not have any more, by their tables: a preference without effect here.
+const UNTIL_11_0: [(&str, &[&str]); 2] =
+    [("zerver_userprofile", &["dense_mode"]), ("zerver_realmuserdefault", &["dense_mode"])];
 
 impl Release {
     /// All of them, the newest last.
@@ -121,14 +126,22 @@ impl Release {
 
     /// Takes the columns out of a row that the release does not know.
     pub(super) fn fit(self, table: &str, row: &mut Value) {
-        let (Self::R9_2, Value::Object(columns)) = (self, row) else { return };
-        for (_, newer) in SINCE_9_2.iter().filter(|(known, _)| *known == table) {
-            columns.retain(|column, _| !newer.contains(&column.as_str()));
+        let Value::Object(columns) = row else { return };
+        for (_, unknown) in self.unknown_columns().iter().filter(|(known, _)| *known == table) {
+            columns.retain(|column, _| !unknown.contains(&column.as_str()));
         }
-        if let Some(view) = columns.get_mut("web_channel_default_view")
+        if self == Self::R9_2
+            && let Some(view) = columns.get_mut("web_channel_default_view")
             && view.as_i64() > Some(LAST_CHANNEL_VIEW_OF_9_2)
         {
             *view = 1.into();
+        }
+    }
+
+    fn unknown_columns(self) -> &'static [(&'static str, &'static [&'static str])] {
+        match self {
+            Self::R9_2 => &SINCE_9_2,
+            Self::R11_0 => &UNTIL_11_0,
         }
     }
 
@@ -150,6 +163,12 @@ impl Release {
     pub(super) fn post_policy(self, channel: &Channel) -> Map<String, Value> {
         let number = (self == Self::R9_2).then(|| json!(channel.post_policy.number()));
         number.map(|number| ("stream_post_policy".to_owned(), number)).into_iter().collect()
+    }
+
+    /// Returns whether the import reads the earlier HTML of an edit that left the text as it was. Without the column it
+    /// stops.
+    pub(super) fn reads_html_of_every_edit(self) -> bool {
+        self == Self::R9_2
     }
 
     /// Returns whether user groups can be out of use.
@@ -179,6 +198,13 @@ mod tests {
             Release::R9_2.fit(table, &mut older);
             Release::R11_0.fit(table, &mut newest);
             assert_eq!((older, newest), (json!({"id": 1}), whole));
+        }
+        for (release, kept) in
+            [(Release::R9_2, json!({"id": 1, "dense_mode": true})), (Release::R11_0, json!({"id": 1}))]
+        {
+            let mut row = json!({"id": 1, "dense_mode": true});
+            release.fit("zerver_userprofile", &mut row);
+            assert_eq!(row, kept);
         }
     }
 }

@@ -37,6 +37,9 @@ impl Export<'_> {
                 "content_type": upload.media_type,
                 "size": upload.size_bytes,
                 "create_time": upload.created_s,
+                // Without a value the original server finds out from the messages.
+                "is_realm_public": null,
+                "is_web_public": null,
                 "messages": messages,
                 "scheduled_messages": scheduled,
             });
@@ -158,9 +161,13 @@ impl Export<'_> {
     pub(super) fn images(&mut self, organization: &Realm) {
         for image in OrganizationImage::ALL {
             let Some(name) = organization.images.url(image).and_then(PublicImageName::at) else { continue };
-            let path = format!("{REALM}/{}.original", image.name());
-            let record = json!({"path": path, "s3_path": path, "realm_id": REALM});
-            self.sheets.file(ExportedFile { cabinet: ExportFolder::Emblems, key: FileKey::from(&name), path, record });
+            // The original server makes no picture of the one that came in: it serves the second as it is.
+            for ending in ["original", "png"] {
+                let path = format!("{REALM}/{}.{ending}", image.name());
+                let record = json!({"path": path, "s3_path": path, "realm_id": REALM});
+                let key = FileKey::from(&name);
+                self.sheets.file(ExportedFile { cabinet: ExportFolder::Emblems, key, path, record });
+            }
             self.report.take("pictures of the organization", 1);
         }
     }

@@ -92,6 +92,7 @@ const COLUMNS: &[(&str, &str, ColumnPolicy)] = &[
     ("zerver_userprofile", "default_sending_stream default_events_register_stream", Usual(&[])),
     ("zerver_userprofile", "default_all_public_streams is_billing_admin", Usual(&["false"])),
     ("zerver_userprofile_crossrealm", "id email recipient_id", Known),
+    ("chat_address", "user_profile address", Known),
     ("zerver_realmuserdefault", "id realm default_language timezone", Known),
     ("zerver_stream", CHANNEL, Known),
     ("zerver_stream", "folder", Usual(&[])),

@@ -77,6 +77,8 @@ tables! {
         user_defaults: Map<String, Value> = "zerver_realmuserdefault",
         /// People and bots.
         users: UserRow = "zerver_userprofile",
+        /// Addresses that the original server refuses, which exports of this server alone have.
+        addresses: AddressRow = "chat_address",
         /// Accounts that stand for a user who never was here.
         dummies: UserRow = "zerver_userprofile_mirrordummy",
         /// Bots of the server that were in every organization.

@@ -116,6 +116,7 @@ fn users(tables: &Tables, pictures: &ImportedImages, report: &mut ImportReport) 
     report.leave("programs of embedded bots, which are ordinary bots now", embedded);
     let dummies = tables.dummies.iter().map(|row| User { is_active: false, ..user(row, pictures) });
     users.extend(dummies);
+    restore_addresses(&mut users, tables);
     users.extend(tables.system_bots.iter().map(system_bot));
     let mut known: BTreeSet<UserId> = BTreeSet::new();
     users.retain(|user| known.insert(user.id));
@@ -135,6 +136,17 @@ fn users(tables: &Tables, pictures: &ImportedImages, report: &mut ImportReport) 
     let people = users.iter().filter(|user| user.bot.is_none() && user.is_active).count();
     report.leave("passwords, which no export has: people need another one", people);
     Ok(users)
+}
+
+/// Gives users the addresses that other servers refuse, and that are replaced in the table of users.
+fn restore_addresses(users: &mut [User], tables: &Tables) {
+    let refused: HashMap<i64, &str> =
+        tables.addresses.iter().map(|row| (row.user_profile, row.address.as_str())).collect();
+    for user in users {
+        if let Some(address) = refused.get(&user.id.0) {
+            user.email = clean(address);
+        }
+    }
 }
 
 fn user(row: &UserRow, pictures: &ImportedImages) -> User {

@@ -97,6 +97,11 @@ macro_rules! rows {
 }
 
 rows! {
+    /// An address that another server refuses.
+    AddressRow {
+        user_profile: i64,
+        address: String,
+    }
     /// A bot of the server.
     SystemBotRow {
         id: i64,
