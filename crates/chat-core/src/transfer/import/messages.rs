@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 
 use super::files::ImportedUpload;
 use super::layout::codes::{self, CHANNEL, PEOPLE, PERSON, UNKNOWN_CLIENT};
-use super::layout::{EditRow, MessageFile, MessageRow, ReactionRow, Tables};
+use super::layout::{CopyRow, EditRow, MessageFile, MessageRow, ReactionRow, Tables};
 use super::organization::{clean, head};
 use super::rendered_names::RenderedNames;
 use super::spans::{Happened, known};
@@ -29,10 +29,34 @@ pub struct MessageSurvey {
     messages: u64,
     last_message: i64,
     last_submessage: i64,
-    /// By user and recipient, the first and the last message that was received when it was sent.
-    received: HashMap<(i64, i64), (i64, i64)>,
+    /// By recipient, how many messages there are that were not moved there.
+    sent: HashMap<i64, u64>,
+    /// By user and recipient, what was received of a channel when it was sent.
+    received: HashMap<(i64, i64), Vec<ReceivedRun>>,
     /// By recipient, the messages that were moved there from another channel, and who has a copy of each.
     moved: HashMap<i64, BTreeMap<i64, BTreeSet<i64>>>,
+}
+
+/// Runs of messages that are kept of a user and a channel, the latest ones. A subscriber receives all messages, so there
+/// are few.
+const RUNS_MAX: usize = 1_000;
+
+/// Messages to a recipient that a user received one after the other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReceivedRun {
+    /// The smallest number of one.
+    pub(super) first: i64,
+    /// The largest number of one.
+    pub(super) last: i64,
+    /// The place of the next message to the recipient.
+    next: u64,
+}
+
+impl ReceivedRun {
+    #[cfg(test)]
+    pub(super) fn of(first: i64, last: i64) -> Self {
+        Self { first, last, next: 0 }
+    }
 }
 
 impl MessageSurvey {
@@ -45,17 +69,47 @@ impl MessageSurvey {
             file.messages.iter().filter(|row| was_moved(row)).map(|row| (row.id, BTreeSet::new())).collect();
         let parts = file.submessages.iter().map(|row| row.id);
         self.last_submessage = parts.max().unwrap_or_default().max(self.last_submessage);
-        for copy in file.copies.iter().filter(|copy| copy.flags_mask & codes::bit(Flag::Historical) == 0) {
-            let Some(recipient) = recipients.get(&copy.message) else { continue };
-            let known = self.received.entry((copy.user_profile, *recipient)).or_insert((copy.message, copy.message));
-            *known = (known.0.min(copy.message), known.1.max(copy.message));
-            if let Some(readers) = moved.get_mut(&copy.message) {
-                readers.insert(copy.user_profile);
-            }
-        }
+        self.look_at_copies(file, &mut moved);
         for (message, readers) in moved {
             let Some(recipient) = recipients.get(&message) else { continue };
             self.moved.entry(*recipient).or_default().insert(message, readers);
+        }
+    }
+
+    fn look_at_copies(&mut self, file: &MessageFile, moved: &mut HashMap<i64, BTreeSet<i64>>) {
+        let mut places: HashMap<i64, (u64, i64)> = HashMap::new();
+        for row in file.messages.iter().filter(|row| !moved.contains_key(&row.id)) {
+            let next = self.sent.entry(row.recipient).or_default();
+            places.insert(row.id, (*next, row.recipient));
+            *next = next.saturating_add(1);
+        }
+        let passed_over = codes::PRIVATE | codes::bit(Flag::Historical);
+        let received = file.copies.iter().filter(|copy| copy.flags_mask & passed_over == 0);
+        let mut copies: Vec<(u64, i64, &CopyRow)> = Vec::new();
+        for copy in received {
+            if let Some(readers) = moved.get_mut(&copy.message) {
+                readers.insert(copy.user_profile);
+            } else if let Some((place, recipient)) = places.get(&copy.message) {
+                copies.push((*place, *recipient, copy));
+            }
+        }
+        copies.sort_unstable_by_key(|(place, ..)| *place);
+        for (place, recipient, copy) in copies {
+            self.receive((copy.user_profile, recipient), copy.message, place);
+        }
+    }
+
+    fn receive(&mut self, to: (i64, i64), message: i64, place: u64) {
+        let runs = self.received.entry(to).or_default();
+        let next = place.saturating_add(1);
+        match runs.last_mut() {
+            Some(run) if run.next >= place => {
+                *run = ReceivedRun { first: run.first.min(message), last: run.last.max(message), next };
+            }
+            _ => runs.push(ReceivedRun { first: message, last: message, next }),
+        }
+        if runs.len() > RUNS_MAX {
+            runs.remove(0);
         }
     }
 
@@ -82,8 +136,8 @@ impl MessageSurvey {
         moved.map(move |(message, readers)| (*message, readers.contains(&user)))
     }
 
-    pub(super) fn received(&self, user: i64, recipient: i64) -> Option<(i64, i64)> {
-        self.received.get(&(user, recipient)).copied()
+    pub(super) fn received(&self, user: i64, recipient: i64) -> &[ReceivedRun] {
+        self.received.get(&(user, recipient)).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -467,4 +521,40 @@ pub fn reactions(realm: &RealmSnapshot, rows: &[ReactionRow], report: &mut Impor
 
 fn has_emoji(realm: &RealmSnapshot, code: &str) -> bool {
     code.parse().is_ok_and(|id| realm.item(ItemKind::Emoji, id).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// The messages 1 to 8 of a channel, of which 3 was moved there.
+    fn file(copies: &[(i64, i64)]) -> MessageFile {
+        let message = |id: i64| {
+            let edits = if id == 3 { r#"[{"prev_stream": 5}]"# } else { "[]" };
+            json!({"id": id, "sender": 8, "recipient": 1, "content": "x", "date_sent": id, "edit_history": edits})
+        };
+        let copy = |(message, flags): &(i64, i64)| json!({"user_profile": 7, "message": message, "flags_mask": flags});
+        let messages: Vec<Value> = (1..=8).map(message).collect();
+        let copies: Vec<Value> = copies.iter().map(copy).collect();
+        serde_json::from_value(json!({"zerver_message": messages, "zerver_usermessage": copies})).unwrap()
+    }
+
+    fn runs(copies: &[(i64, i64)]) -> Vec<(i64, i64)> {
+        let mut survey = MessageSurvey::default();
+        survey.look_at(&file(copies));
+        survey.received(7, 1).iter().map(|run| (run.first, run.last)).collect()
+    }
+
+    #[test]
+    fn messages_received_one_after_the_other_are_a_run_whatever_was_moved_between_them() {
+        assert_eq!(runs(&[(5, 0), (2, 1), (4, 1), (8, 0)]), [(2, 5), (8, 8)]);
+        assert_eq!(runs(&[(3, 1)]), []);
+    }
+
+    #[test]
+    fn neither_a_historical_copy_nor_one_of_a_direct_message_is_received_in_a_channel() {
+        assert_eq!(runs(&[(1, codes::bit(Flag::Historical)), (2, codes::PRIVATE), (4, 0)]), [(4, 4)]);
+    }
 }

@@ -2,47 +2,58 @@
 
 use std::collections::HashMap;
 
-use super::layout::codes::{BEGAN, ENDED};
+use super::layout::codes::{BEGAN, ENDED, IMPORTED};
 use super::layout::{AuditRow, Tables};
-use super::messages::MessageSurvey;
+use super::messages::{MessageSurvey, ReceivedRun};
 use crate::id::{ChannelId, EventId, UserId};
 use crate::model::channel::SubscriptionPeriod;
 
 /// What is known of one user and one channel beside what happened.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct Known<'a> {
     /// Whether the user is in the channel now.
     pub(super) is_in: bool,
-    /// The first and the last message there that the user received.
-    pub(super) received: Option<(i64, i64)>,
+    /// The runs of messages there that the user received, in order.
+    pub(super) received: &'a [ReceivedRun],
 }
 
 /// All that happened between users and channels, in order.
-pub(super) struct Happened<'a>(HashMap<(ChannelId, UserId), Vec<&'a AuditRow>>);
+pub(super) struct Happened<'a> {
+    rows: HashMap<(ChannelId, UserId), Vec<&'a AuditRow>>,
+    /// Whether it begins with the import of the organization by the other server.
+    begins_with_import: bool,
+}
 
 impl<'a> Happened<'a> {
     pub(super) fn of(tables: &'a Tables) -> Self {
+        let kind = |row: &AuditRow| row.event_type.as_i64().unwrap_or_default();
+        let import = tables.audit.iter().filter(|row| kind(row) == IMPORTED).map(|row| row.id).max();
         let mut happened: HashMap<_, Vec<&AuditRow>> = HashMap::new();
-        for row in &tables.audit {
+        for row in tables.audit.iter().filter(|row| import.is_none_or(|import| row.id > import)) {
             let (Some(channel), Some(user)) = (row.modified_stream, row.modified_user) else { continue };
-            let kind = row.event_type.as_i64().unwrap_or_default();
-            if BEGAN.contains(&kind) || kind == ENDED {
+            if BEGAN.contains(&kind(row)) || kind(row) == ENDED {
                 happened.entry((ChannelId(channel), UserId(user))).or_default().push(row);
             }
         }
         for rows in happened.values_mut() {
             rows.sort_by_key(|row| (row.event_last_message_id.unwrap_or_default(), row.id));
         }
-        Self(happened)
+        Self { rows: happened, begins_with_import: import.is_some() }
     }
 
     /// When the user was in the channel. Where that was not noted it follows from what they received: who sees only what
     /// came after them must not see more here.
-    pub(super) fn spans(&self, place: (ChannelId, UserId), known: Known, head: EventId) -> Vec<SubscriptionPeriod> {
-        let mut spans: Vec<SubscriptionPeriod> = Vec::new();
-        for row in self.0.get(&place).into_iter().flatten() {
-            let at = EventId(row.event_last_message_id.unwrap_or_default().clamp(0, head.0));
-            let ended = row.event_type.as_i64() == Some(ENDED);
+    pub(super) fn spans(&self, place: (ChannelId, UserId), known: Known<'_>, head: EventId) -> Vec<SubscriptionPeriod> {
+        let rows = self.rows.get(&place).map_or(&[][..], Vec::as_slice);
+        let at = |row: &AuditRow| EventId(row.event_last_message_id.unwrap_or_default().clamp(0, head.0));
+        let has_ended = |row: &AuditRow| row.event_type.as_i64() == Some(ENDED);
+        let mut spans = Vec::new();
+        if self.begins_with_import {
+            spans = received(known, rows.first().map_or(head, |row| at(row)));
+            open_last(&mut spans, rows.first().is_some_and(|row| has_ended(row)));
+        }
+        for row in rows {
+            let (at, ended) = (at(row), has_ended(row));
             match spans.last_mut() {
                 Some(last) if last.until.is_none() && ended => last.until = Some(at),
                 Some(last) if last.until == Some(at) && !ended => last.until = None,
@@ -51,12 +62,11 @@ impl<'a> Happened<'a> {
                 _ => {}
             }
         }
-        if spans.is_empty()
-            && let Some((first, last)) = known.received
-        {
-            let until = (!known.is_in).then_some(EventId(last));
-            spans.push(SubscriptionPeriod { after: EventId((first - 1).max(0)), until });
+        if spans.is_empty() {
+            spans = received(known, head);
+            open_last(&mut spans, known.is_in);
         }
+        open_last(&mut spans, rows.is_empty() && known.is_in);
         match spans.last_mut() {
             Some(last) if last.until.is_none() => last.until = (!known.is_in).then_some(head),
             _ if known.is_in => spans.push(SubscriptionPeriod { after: head, until: None }),
@@ -64,6 +74,23 @@ impl<'a> Happened<'a> {
         }
         spans.retain(|span| span.until.is_none_or(|until| until > span.after));
         spans
+    }
+}
+
+/// Returns a period for each run of received messages that began before that place.
+fn received(known: Known<'_>, before: EventId) -> Vec<SubscriptionPeriod> {
+    let runs = known.received.iter().filter(|run| run.first <= before.0);
+    let period = |run: &ReceivedRun| SubscriptionPeriod {
+        after: EventId((run.first - 1).max(0)),
+        until: Some(EventId(run.last.min(before.0))),
+    };
+    runs.map(period).collect()
+}
+
+/// Has the last period go on where the user stayed in the channel.
+fn open_last(spans: &mut [SubscriptionPeriod], stayed: bool) {
+    if let Some(last) = spans.last_mut().filter(|_| stayed) {
+        last.until = None;
     }
 }
 
@@ -96,7 +123,7 @@ pub(super) fn with_moved(
 }
 
 /// Returns what each user received of each channel, by what the survey found.
-pub(super) fn known(survey: &MessageSurvey, (user, recipient): (i64, i64), is_in: bool) -> Known {
+pub(super) fn known(survey: &MessageSurvey, (user, recipient): (i64, i64), is_in: bool) -> Known<'_> {
     Known { is_in, received: survey.received(user, recipient) }
 }
 
@@ -109,28 +136,41 @@ mod tests {
     const HEAD: EventId = EventId(100);
     const PLACE: (ChannelId, UserId) = (ChannelId(4), UserId(7));
 
-    fn spans(happened: &[(i64, i64)], is_in: bool, received: Option<(i64, i64)>) -> Vec<(i64, Option<i64>)> {
-        let row = |(kind, at): &(i64, i64)| json!({"event_type": kind, "modified_user": 7, "modified_stream": 4, "event_last_message_id": at});
-        let rows: Vec<_> = happened.iter().map(row).collect();
+    fn spans(happened: &[(i64, i64)], is_in: bool, received: &[(i64, i64)]) -> Vec<(i64, Option<i64>)> {
+        let row = |(id, (kind, at)): (usize, &(i64, i64))| json!({"id": id, "event_type": kind, "modified_user": 7, "modified_stream": 4, "event_last_message_id": at});
+        let rows: Vec<_> = happened.iter().enumerate().map(row).collect();
         let tables: Tables = serde_json::from_value(json!({"zerver_realmauditlog": rows})).unwrap();
-        let spans = Happened::of(&tables).spans(PLACE, Known { is_in, received }, HEAD);
+        let received: Vec<_> = received.iter().map(|(first, last)| ReceivedRun::of(*first, *last)).collect();
+        let spans = Happened::of(&tables).spans(PLACE, Known { is_in, received: &received }, HEAD);
         spans.into_iter().map(|span| (span.after.0, span.until.map(|until| until.0))).collect()
     }
 
     #[test]
     fn what_was_noted_says_when_somebody_was_there() {
-        assert_eq!(spans(&[(301, 5)], true, Some((1, 9))), [(5, None)]);
-        assert_eq!(spans(&[(301, 5), (303, 8), (302, 20)], true, None), [(5, Some(8)), (20, None)]);
-        assert_eq!(spans(&[(301, 5), (303, 8)], false, None), [(5, Some(8))]);
-        assert_eq!(spans(&[(301, 5), (303, 8), (302, 8)], true, None), [(5, None)]);
+        assert_eq!(spans(&[(301, 5)], true, &[(1, 9)]), [(5, None)]);
+        assert_eq!(spans(&[(301, 5), (303, 8), (302, 20)], true, &[]), [(5, Some(8)), (20, None)]);
+        assert_eq!(spans(&[(301, 5), (303, 8)], false, &[]), [(5, Some(8))]);
+        assert_eq!(spans(&[(301, 5), (303, 8), (302, 8)], true, &[]), [(5, None)]);
     }
 
     #[test]
     fn what_was_not_noted_follows_from_what_was_received_and_gives_no_more() {
-        assert_eq!(spans(&[], true, Some((12, 30))), [(11, None)]);
-        assert_eq!(spans(&[], false, Some((12, 30))), [(11, Some(30))]);
-        assert_eq!(spans(&[], true, None), [(100, None)]);
-        assert_eq!(spans(&[], false, None), []);
+        assert_eq!(spans(&[], true, &[(12, 30)]), [(11, None)]);
+        assert_eq!(spans(&[], false, &[(12, 30)]), [(11, Some(30))]);
+        assert_eq!(spans(&[], true, &[]), [(100, None)]);
+        assert_eq!(spans(&[], false, &[]), []);
+        assert_eq!(spans(&[], true, &[(12, 30), (50, 60)]), [(11, Some(30)), (49, None)]);
+    }
+
+    #[test]
+    fn what_was_noted_before_another_server_imported_the_organization_is_not_believed() {
+        let noted = |after: &[(i64, i64)]| [&[(301, 70), (303, 80), (301, 90), (IMPORTED, 0)], after].concat();
+        let received = [(2, 6), (9, 20)];
+        assert_eq!(spans(&noted(&[]), true, &received), [(1, Some(6)), (8, None)]);
+        assert_eq!(spans(&noted(&[]), false, &received), [(1, Some(6)), (8, Some(20))]);
+        assert_eq!(spans(&noted(&[]), true, &[]), [(100, None)]);
+        assert_eq!(spans(&noted(&[(303, 25), (302, 40)]), true, &received), [(1, Some(6)), (8, Some(25)), (40, None)]);
+        assert_eq!(spans(&noted(&[(302, 8)]), true, &received), [(1, Some(6)), (8, None)]);
     }
 
     #[test]
@@ -150,8 +190,8 @@ mod tests {
 
     #[test]
     fn who_is_there_now_is_there_whatever_was_noted() {
-        assert_eq!(spans(&[(301, 5), (303, 8)], true, None), [(5, Some(8)), (100, None)]);
-        assert_eq!(spans(&[(301, 5)], false, None), [(5, Some(100))]);
-        assert_eq!(spans(&[(304, 5), (301, 500)], true, None), [(100, None)]);
+        assert_eq!(spans(&[(301, 5), (303, 8)], true, &[]), [(5, Some(8)), (100, None)]);
+        assert_eq!(spans(&[(301, 5)], false, &[]), [(5, Some(100))]);
+        assert_eq!(spans(&[(304, 5), (301, 500)], true, &[]), [(100, None)]);
     }
 }

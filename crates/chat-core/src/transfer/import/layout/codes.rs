@@ -28,6 +28,9 @@ pub(crate) const TOPICS_NEEDED: i64 = 3;
 pub(crate) const BEGAN: [i64; 2] = [301, 302];
 /// A user left a channel.
 pub(crate) const ENDED: i64 = 303;
+/// The server imported the organization. What was noted before has the message numbers of another server: the import of
+/// the original server leaves them as they are.
+pub(crate) const IMPORTED: i64 = 229;
 
 /// The bits of a copy, as they are written.
 pub(crate) const BITS: [(i64, Flag); 8] = [
