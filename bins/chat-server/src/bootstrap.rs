@@ -1,10 +1,10 @@
 //! What has to exist before the first request: the realm and its owner.
 
 use anyhow::Context as _;
-use chat_core::log::commit::CommitOutcome;
-use chat_core::log::store::RealmStore;
+use chat_core::event_log::realm_commit::CommitOutcome;
+use chat_core::event_log::store::RealmStore;
 use chat_core::model::user::ApiKey;
-use chat_core::organization::founding::{NewRealm, found};
+use chat_core::organization::founding::{NewRealm, found_realm};
 use chat_http::{ClockAndRandomness as _, OrganizationSetupCode, PasswordHashing};
 use secrecy::ExposeSecret as _;
 
@@ -30,7 +30,7 @@ pub(crate) async fn establish_realm(
     passwords: &dyn PasswordHashing,
     config: &RealmConfig,
 ) -> anyhow::Result<Founded> {
-    if store.realm().realm().is_some() {
+    if store.snapshot().realm().is_some() {
         return Ok(Founded::Realm);
     }
     let Some(owner) = config.owner() else { return Ok(Founded::Nothing) };
@@ -43,7 +43,7 @@ pub(crate) async fn establish_realm(
         api_key: fresh_key()?,
         now_s: SystemRuntime.now_s(),
     };
-    match store.commit(found(&store.realm(), founding)).await? {
+    match store.commit(found_realm(&store.snapshot(), founding)).await? {
         CommitOutcome::Done { .. } => tracing::info!(owner = owner.email, "the organization was created"),
         // Another node was faster.
         CommitOutcome::Stale(_) => {}
@@ -99,16 +99,16 @@ mod tests {
         let passwords = Argon2id::new();
         let founded = establish_realm(&store, &passwords, &realm_config(&[])).await.unwrap();
         assert_eq!(founded, Founded::Nothing);
-        assert!(store.realm().realm().is_none(), "without an owner there is no realm");
+        assert!(store.snapshot().realm().is_none(), "without an owner there is no realm");
         for (name, password) in [("Acme", "correct horse"), ("Other", "another one")] {
             let flags = ["--realm-name", name, "--owner-email", "ada@example.org", "--owner-password", password];
             let founded = establish_realm(&store, &passwords, &realm_config(&flags)).await.unwrap();
             assert_eq!(founded, Founded::Realm);
-            let realm = store.realm();
+            let realm = store.snapshot();
             assert_eq!(realm.realm().unwrap().name, "Acme");
             let owner = realm.user_by_email("ada@example.org").unwrap();
             assert_eq!((owner.role, owner.full_name.as_str()), (Role::Owner, "Owner"));
-            let hash = store.credentials(owner.id).await.unwrap().unwrap().password_hash;
+            let hash = store.load_credentials(owner.id).await.unwrap().unwrap().password_hash;
             assert!(passwords.verify_password("correct horse".to_owned(), hash).await.unwrap());
         }
         store.flush_and_close().await;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
-use chat_core::files::{FileError, FileKey, FileReader, FileStore};
+use chat_core::files::{FileKey, FileReader, FileStore, FileStoreError};
 use chat_http::UploadSettings;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
@@ -93,7 +93,7 @@ impl Files {
 
     /// Closes a file that was written, and the folders it is in, to other users of the machine. The folder of all files
     /// is closed to them from the start ([`make_folder`]), so nothing is open in between.
-    fn close_to_others(&self, key: &FileKey) -> Result<(), FileError> {
+    fn close_to_others(&self, key: &FileKey) -> Result<(), FileStoreError> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let file = folder.join(key.as_str());
         set_mode(&file, FILE_MODE).map_err(failed)?;
@@ -103,7 +103,7 @@ impl Files {
         Ok(())
     }
 
-    async fn copy(&self, mut file: tokio::fs::File, writer: &mut WriteMultipart) -> Result<(), FileError> {
+    async fn copy(&self, mut file: tokio::fs::File, writer: &mut WriteMultipart) -> Result<(), FileStoreError> {
         loop {
             let mut piece = BytesMut::with_capacity(self.piece_bytes);
             while piece.len() < self.piece_bytes && file.read_buf(&mut piece).await.map_err(failed)? > 0 {}
@@ -138,8 +138,8 @@ fn set_mode(_: &std::path::Path, _: u32) -> std::io::Result<()> {
     Ok(())
 }
 
-fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> FileError {
-    FileError(error.into())
+fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> FileStoreError {
+    FileStoreError(error.into())
 }
 
 fn path(key: &FileKey) -> Path {
@@ -148,12 +148,12 @@ fn path(key: &FileKey) -> Path {
 
 #[async_trait]
 impl FileStore for Files {
-    async fn put(&self, key: &FileKey, bytes: Bytes) -> Result<(), FileError> {
+    async fn put_bytes(&self, key: &FileKey, bytes: Bytes) -> Result<(), FileStoreError> {
         self.store.put(&path(key), PutPayload::from_bytes(bytes)).await.map_err(failed)?;
         self.close_to_others(key)
     }
 
-    async fn put_file(&self, key: &FileKey, file: File) -> Result<(), FileError> {
+    async fn put_file(&self, key: &FileKey, file: File) -> Result<(), FileStoreError> {
         let mut file = tokio::fs::File::from_std(file);
         file.seek(SeekFrom::Start(0)).await.map_err(failed)?;
         let upload = self.store.put_multipart(&path(key)).await.map_err(failed)?;
@@ -172,7 +172,11 @@ impl FileStore for Files {
         }
     }
 
-    async fn open(&self, key: &FileKey, range: Option<Range<u64>>) -> Result<Option<Box<dyn FileReader>>, FileError> {
+    async fn open(
+        &self,
+        key: &FileKey,
+        range: Option<Range<u64>>,
+    ) -> Result<Option<Box<dyn FileReader>>, FileStoreError> {
         let options = GetOptions { range: range.map(GetRange::Bounded), ..GetOptions::default() };
         match self.store.get_opts(&path(key), options).await {
             Ok(found) => Ok(Some(Box::new(Reading(found.into_stream())))),
@@ -181,7 +185,7 @@ impl FileStore for Files {
         }
     }
 
-    async fn delete(&self, key: &FileKey) -> Result<(), FileError> {
+    async fn delete(&self, key: &FileKey) -> Result<(), FileStoreError> {
         match self.store.delete(&path(key)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(failed(error)),
@@ -194,7 +198,7 @@ struct Reading(BoxStream<'static, object_store::Result<Bytes>>);
 
 #[async_trait]
 impl FileReader for Reading {
-    async fn next(&mut self) -> Result<Option<Bytes>, FileError> {
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, FileStoreError> {
         self.0.next().await.transpose().map_err(failed)
     }
 }

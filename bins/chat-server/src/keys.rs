@@ -42,8 +42,8 @@ mod tests {
     use std::ffi::OsString;
     use std::path::Path;
 
+    use chat_core::event_log::store::RealmStore as _;
     use chat_core::id::UserId;
-    use chat_core::log::store::RealmStore as _;
 
     use super::*;
     use crate::bootstrap::establish_realm;
@@ -65,8 +65,8 @@ mod tests {
         let config = config(dir, secret, &[]);
         let store = database::start(&config).await?;
         establish_realm(&store, &Argon2id::new(), &config.realm).await?;
-        let owner: UserId = store.realm().user_by_email("ada@example.org").unwrap().id;
-        let key = store.credentials(owner).await?.and_then(|credentials| credentials.api_key);
+        let owner: UserId = store.snapshot().user_by_email("ada@example.org").unwrap().id;
+        let key = store.load_credentials(owner).await?.and_then(|credentials| credentials.api_key);
         store.flush_and_close().await;
         Ok(key.map(|key| key.expose().to_owned()))
     }

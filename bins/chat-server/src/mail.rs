@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use chat_core::log::mail::{Letter, LetterId, MailStore, QueuedLetter, next_try_in_s};
+use chat_core::event_log::email_queue::{
+    ClaimedEmail, EmailQueueStore, OutgoingEmail, OutgoingEmailId, email_retry_delay_s,
+};
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, Message};
 use lettre::transport::smtp::authentication::Credentials;
@@ -73,17 +75,17 @@ impl Mailer {
     }
 
     /// Sends what is to be sent, for as long as it is let.
-    pub(crate) async fn deliver(self, store: Arc<dyn MailStore>) {
+    pub(crate) async fn deliver(self, store: Arc<dyn EmailQueueStore>) {
         loop {
             while self.round(store.as_ref(), SystemRuntime.now_s()).await {}
             // Nothing is missed when both happen: the next round finds everything that is due.
-            let _ = tokio::time::timeout(LOOK_EVERY, store.mail_written()).await;
+            let _ = tokio::time::timeout(LOOK_EVERY, store.wait_for_new_email()).await;
         }
     }
 
     /// Takes up letters and sends them. Says whether there may be more.
-    async fn round(&self, store: &dyn MailStore, now_s: i64) -> bool {
-        let taken = match store.take_mail(now_s, now_s + TAKEN_FOR_S, TAKEN_AT_ONCE).await {
+    async fn round(&self, store: &dyn EmailQueueStore, now_s: i64) -> bool {
+        let taken = match store.claim_due_emails(now_s, now_s + TAKEN_FOR_S, TAKEN_AT_ONCE).await {
             Ok(taken) => taken,
             Err(error) => {
                 tracing::error!(%error, "letters that wait cannot be read");
@@ -100,27 +102,27 @@ impl Mailer {
     }
 
     /// Sends a letter, and writes down what became of it.
-    async fn settle(&self, store: &dyn MailStore, waiting: &QueuedLetter, now_s: i64) -> anyhow::Result<()> {
-        let QueuedLetter { id, tries, mail } = waiting;
+    async fn settle(&self, store: &dyn EmailQueueStore, waiting: &ClaimedEmail, now_s: i64) -> anyhow::Result<()> {
+        let ClaimedEmail { id, tries, mail } = waiting;
         match self.send(*id, mail).await {
-            Ok(()) => store.finish_mail(*id).await?,
+            Ok(()) => store.remove_email(*id).await?,
             Err(MailError::Ever(why)) => {
                 tracing::warn!(why = format!("{why:#}"), "a letter is refused for good, and forgotten");
-                store.finish_mail(*id).await?;
+                store.remove_email(*id).await?;
             }
             Err(MailError::Yet(why)) => {
-                let again_in_s = next_try_in_s(*tries);
+                let again_in_s = email_retry_delay_s(*tries);
                 tracing::error!(why = format!("{why:#}"), tries, again_in_s, "a letter was not sent");
                 match again_in_s {
-                    Some(seconds) => store.postpone_mail(*id, now_s + seconds).await?,
-                    None => store.finish_mail(*id).await?,
+                    Some(seconds) => store.postpone_email(*id, now_s + seconds).await?,
+                    None => store.remove_email(*id).await?,
                 }
             }
         }
         Ok(())
     }
 
-    async fn send(&self, id: LetterId, mail: &Letter) -> Result<(), MailError> {
+    async fn send(&self, id: OutgoingEmailId, mail: &OutgoingEmail) -> Result<(), MailError> {
         let message = self.message(id, mail).map_err(MailError::Ever)?;
         match &self.way {
             MailTransport::Smtp(smtp) => by_smtp(smtp, message).await,
@@ -128,7 +130,7 @@ impl Mailer {
         }
     }
 
-    fn message(&self, id: LetterId, mail: &Letter) -> anyhow::Result<Message> {
+    fn message(&self, id: OutgoingEmailId, mail: &OutgoingEmail) -> anyhow::Result<Message> {
         let to = Mailbox::new(None, mail.to.parse().context("the address is none")?);
         let name = format!("<{}.{}.{}>", id.event_id, id.place, self.from.email);
         // RFC 3834: nobody's machine shall answer it.
@@ -189,7 +191,7 @@ async fn by_smtp(smtp: &Smtp, message: Message) -> Result<(), MailError> {
 }
 
 /// Writes a letter into the folder: whole or not at all, and once however often it is tried.
-async fn into_folder(folder: &PathBuf, id: LetterId, message: &Message) -> anyhow::Result<()> {
+async fn into_folder(folder: &PathBuf, id: OutgoingEmailId, message: &Message) -> anyhow::Result<()> {
     // Letters hold links that open accounts.
     let mut builder = tokio::fs::DirBuilder::new();
     builder.recursive(true).mode(0o700);

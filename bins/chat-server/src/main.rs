@@ -5,7 +5,7 @@
 //! `chat-http`, their SQL in `chat-storage`.
 //!
 //! ```text
-//! chat-server --owner-email ada@example.org --owner-password change-me
+//! chat-server --owner-email ada@example.org --owner-password realm_change-me
 //! ```
 
 mod config;

@@ -10,7 +10,7 @@ mod vendor;
 
 use std::sync::Arc;
 
-use chat_core::push::PushService;
+use chat_core::push_notifications::PushService;
 
 pub(crate) use worker::PushWorker;
 

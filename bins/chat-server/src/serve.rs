@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use chat_core::StoreError;
-use chat_core::log::decision::DecisionQueue;
-use chat_core::log::store::{EventLog as _, QueueStore as _};
+use chat_core::event_log::decision_queue::RealmDecisionQueue;
+use chat_core::event_log::store::{EventLog as _, EventQueueStore as _};
 use chat_core::messages::retention;
-use chat_core::push::{PushStore as _, SENT_KEPT_S};
+use chat_core::push_notifications::{PushStore as _, SENT_NOTIFICATION_RETENTION_S};
 use chat_http::{
     ApiSettings, BaseComponents, BrowserComponents, ChatComponents, ChatService, ClockAndRandomness as _,
     InvitationComponents, PushComponents, RunningPolls,
@@ -256,7 +256,7 @@ fn export_worker(
         base_url: base_url.to_owned(),
         node: format!("{:032x}", SystemRuntime.random_id()),
         folder: config.database.data_dir.join(EXPORTS),
-        decisions: DecisionQueue::default(),
+        decisions: RealmDecisionQueue::default(),
     };
     let store = Arc::clone(store);
     worker.keep(async move |now_s| is_in_time(store.clock_ahead_of_database_s(now_s).await))
@@ -359,19 +359,19 @@ async fn sweep(store: Arc<ChatStore>, event_queue_timeout_s: i64) {
         if !is_in_time(store.clock_ahead_of_database_s(now_s).await) {
             continue;
         }
-        match store.expire(now_s).await {
+        match store.delete_expired_queues(now_s).await {
             Ok(queues) => tracing::debug!(queues, "queues without a client were deleted"),
             Err(error) => tracing::error!(%error, "queues without a client cannot be deleted"),
         }
-        match retention::expire(store.as_ref(), now_s).await {
+        match retention::delete_expired_messages(store.as_ref(), now_s).await {
             Ok(messages) => tracing::debug!(messages, "old messages were deleted"),
             Err(error) => tracing::error!(%error, "old messages cannot be deleted"),
         }
-        match store.prune(now_s - event_queue_timeout_s - LOG_MARGIN_S).await {
+        match store.prune_records(now_s - event_queue_timeout_s - LOG_MARGIN_S).await {
             Ok(events) => tracing::debug!(events, "old events were deleted"),
             Err(error) => tracing::error!(%error, "old events cannot be deleted"),
         }
-        match store.forget_sent_before(now_s - SENT_KEPT_S).await {
+        match store.remove_sent_notifications_before(now_s - SENT_NOTIFICATION_RETENTION_S).await {
             Ok(sent) => tracing::debug!(sent, "what telephones were told of long ago was forgotten"),
             Err(error) => tracing::error!(%error, "what telephones were told of long ago cannot be forgotten"),
         }

@@ -5,18 +5,18 @@
 use std::io::Read as _;
 
 use anyhow::{Context as _, bail};
+use chat_core::event_log::decision_queue::RealmDecisionQueue;
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::UserId;
-use chat_core::log::commit::RealmCommit;
-use chat_core::log::decision::DecisionQueue;
-use chat_core::log::store::RealmStore as _;
 use chat_core::messages::store::MessageStore as _;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::role::Role;
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::model::user::{InvitationSecret, PasswordHash, User, check_password};
+use chat_core::model::user::{InvitationSecret, PasswordHash, User, check_password_strength};
 use chat_core::people::account::{self, NewUser};
 use chat_core::people::{password_reset, sign_in_link};
-use chat_core::permission::administer::{self, AccountError};
-use chat_core::wire::channel::ChannelStatistics;
+use chat_core::permission::account_administration::{self, AccountChangeError};
+use chat_core::wire_format::channel::ChannelStatistics;
 use chat_http::PasswordHashing as _;
 use chat_storage::ChatStore;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -45,7 +45,7 @@ pub(crate) async fn run(config: &Config, command: &UserCommand) -> anyhow::Resul
 }
 
 async fn execute(store: &ChatStore, command: &UserCommand) -> anyhow::Result<Value> {
-    if store.realm().realm().is_none() {
+    if store.snapshot().realm().is_none() {
         bail!("there is no organization yet: start chat-server once with --owner-email and --owner-password");
     }
     match command {
@@ -59,7 +59,7 @@ async fn execute(store: &ChatStore, command: &UserCommand) -> anyhow::Result<Val
 }
 
 async fn create(store: &ChatStore, arguments: &CreateUser) -> anyhow::Result<Value> {
-    account::check_new(&store.realm(), &arguments.name, &arguments.email)?;
+    account::check_new_account(&store.snapshot(), &arguments.name, &arguments.email)?;
     let api_key = fresh_key()?;
     let new = NewUser {
         email: arguments.email.clone(),
@@ -68,7 +68,7 @@ async fn create(store: &ChatStore, arguments: &CreateUser) -> anyhow::Result<Val
         password_hash: password_hash(arguments.password.as_ref(), arguments.password_stdin).await?,
         api_key: api_key.clone(),
     };
-    let user_id = commit(store, |realm, commit| Ok(account::create(realm, &new, commit)?)).await?;
+    let user_id = commit(store, |realm, commit| Ok(account::create_account(realm, &new, commit)?)).await?;
     Ok(json!({"user_id": user_id, "email": arguments.email, "api_key": api_key.expose()}))
 }
 
@@ -82,27 +82,27 @@ async fn password_hash(given: Option<&SecretString>, from_stdin: bool) -> anyhow
         }
         None => return Ok(None),
     };
-    check_password(&password).map_err(AccountError::from)?;
+    check_password_strength(&password).map_err(AccountChangeError::from)?;
     Ok(Some(Argon2id::new().hash(password).await?))
 }
 
 async fn deactivate(store: &ChatStore, email: &str) -> anyhow::Result<Value> {
     let user_id = commit(store, |realm, commit| {
         let user = person(realm, email)?;
-        administer::may_deactivate(realm, &operator(user), user)?;
-        account::deactivate(realm, user, commit);
+        account_administration::may_deactivate_account(realm, &operator(user), user)?;
+        account::deactivate_account(realm, user, commit);
         Ok(user.id)
     });
     Ok(json!({"user_id": user_id.await?, "email": email, "is_active": false}))
 }
 
 async fn set_role(store: &ChatStore, email: &str, role: Role) -> anyhow::Result<Value> {
-    let channels: Vec<_> = store.realm().channels().map(|channel| channel.id).collect();
-    let figures = ChannelStatistics::new(store.first_messages(&channels).await?);
+    let channels: Vec<_> = store.snapshot().channels().map(|channel| channel.id).collect();
+    let figures = ChannelStatistics::from_first_messages(store.first_channel_messages(&channels).await?);
     let user_id = commit(store, |realm, commit| {
         let user = person(realm, email)?;
-        administer::may_set_role(realm, &operator(user), user, role)?;
-        account::set_role(realm, user, role, &figures, commit);
+        account_administration::may_set_role(realm, &operator(user), user, role)?;
+        account::set_user_role(realm, user, role, &figures, commit);
         Ok(user.id)
     });
     Ok(json!({"user_id": user_id.await?, "email": email, "role": i64::from(role)}))
@@ -122,17 +122,17 @@ async fn sign_in_link(store: &ChatStore, email: &str) -> anyhow::Result<Value> {
     let secret = InvitationSecret::new(fresh_key()?);
     let path = commit(store, |realm, commit| {
         let user = person(realm, email)?;
-        sign_in_link::make(realm, user, &secret, commit)
+        sign_in_link::create_sign_in_link(realm, user, &secret, commit)
             .map_err(|_| anyhow::anyhow!("'{email}' is a bot, or the account is closed"))
     });
-    Ok(json!({"email": email, "path": path.await?, "valid_for_s": sign_in_link::VALID_S}))
+    Ok(json!({"email": email, "path": path.await?, "valid_for_s": sign_in_link::SIGN_IN_LINK_VALIDITY_S}))
 }
 
 async fn reset_api_key(store: &ChatStore, email: &str) -> anyhow::Result<Value> {
     let api_key = fresh_key()?;
     let user_id = commit(store, |realm, commit| {
         let user = person(realm, email)?;
-        commit.set_key(realm, user.id, api_key.clone());
+        commit.set_api_key(realm, user.id, api_key.clone());
         Ok(user.id)
     });
     Ok(json!({"user_id": user_id.await?, "email": email, "api_key": api_key.expose()}))
@@ -153,7 +153,7 @@ async fn commit<T>(
     store: &ChatStore,
     decide: impl Fn(&RealmSnapshot, &mut RealmCommit) -> anyhow::Result<T> + Send + Sync,
 ) -> anyhow::Result<T> {
-    let committed = DecisionQueue::default().commit(store, SystemRuntime.now_s(), decide).await?;
+    let committed = RealmDecisionQueue::default().decide_and_commit(store, SystemRuntime.now_s(), decide).await?;
     Ok(committed.outcome)
 }
 
@@ -183,8 +183,8 @@ mod tests {
     }
 
     fn holder(store: &ChatStore, key: &ApiKey) -> Option<Arc<User>> {
-        let realm = store.realm();
-        realm.user_by_key(&realm.key_hasher().hash(key)).cloned()
+        let realm = store.snapshot();
+        realm.user_by_key_hash(&realm.key_hasher().hash(key)).cloned()
     }
 
     async fn run_command(store: &ChatStore, line: &str) -> anyhow::Result<Value> {
@@ -204,13 +204,13 @@ mod tests {
         let sam = holder(&store, &key).unwrap();
         assert_eq!((sam.email.as_str(), sam.role, sam.is_active), ("sam@example.org", Role::Member, true));
         assert_eq!(made["user_id"], sam.id.0);
-        let hash = store.credentials(sam.id).await.unwrap().unwrap().password_hash;
+        let hash = store.load_credentials(sam.id).await.unwrap().unwrap().password_hash;
         assert!(Argon2id::new().verify_password("a-long-enough-one".to_owned(), hash).await.unwrap());
 
         run_command(&store, "set-role --email SAM@example.org --role moderator").await.unwrap();
-        assert_eq!(store.realm().user(sam.id).unwrap().role, Role::Moderator);
+        assert_eq!(store.snapshot().user(sam.id).unwrap().role, Role::Moderator);
         run_command(&store, "set-password --email sam@example.org --password another-long-one").await.unwrap();
-        let hash = store.credentials(sam.id).await.unwrap().unwrap().password_hash;
+        let hash = store.load_credentials(sam.id).await.unwrap().unwrap().password_hash;
         assert!(Argon2id::new().verify_password("another-long-one".to_owned(), hash).await.unwrap());
         assert!(holder(&store, &key).is_some());
         let again = run_command(&store, "reset-api-key --email sam@example.org").await.unwrap();
@@ -219,14 +219,14 @@ mod tests {
         let link = run_command(&store, "sign-in-link --email sam@example.org").await.unwrap();
         assert!(link["path"].as_str().unwrap().starts_with(&format!("/sign-in/{}-", sam.id.0)), "{link}");
         run_command(&store, "deactivate --email sam@example.org").await.unwrap();
-        assert!(!store.realm().user(sam.id).unwrap().is_active);
+        assert!(!store.snapshot().user(sam.id).unwrap().is_active);
         store.flush_and_close().await;
     }
 
     #[tokio::test]
     async fn what_the_rules_refuse_changes_nothing() {
         let (_dir, store) = founded().await;
-        let before = store.realm().changed();
+        let before = store.snapshot().changed_at();
         for (line, why) in [
             ("create --email ADA@example.org --name Other", "already in use"),
             ("create --email nobody --name Other", "Bad name or username"),
@@ -240,7 +240,7 @@ mod tests {
             let refusal = run_command(&store, line).await.unwrap_err().to_string();
             assert!(refusal.contains(why), "{line}: {refusal}");
         }
-        assert_eq!(store.realm().changed(), before);
+        assert_eq!(store.snapshot().changed_at(), before);
         store.flush_and_close().await;
     }
 
@@ -254,7 +254,7 @@ mod tests {
         .unwrap();
         let refusal = run_command(&store, "create --email sam@example.org --name Sam").await.unwrap_err().to_string();
         assert!(refusal.contains("--owner-email"), "{refusal}");
-        assert!(store.realm().users().next().is_none());
+        assert!(store.snapshot().users().next().is_none());
         store.flush_and_close().await;
     }
 }

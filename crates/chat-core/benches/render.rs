@@ -9,14 +9,14 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use chat_core::event_log::event::LogRecord;
 use chat_core::id::{ChannelId, EventId, UserGroupId, UserId};
-use chat_core::log::event::EventRecord;
-use chat_core::model::address_visibility::AddressVisibility;
-use chat_core::model::change::RealmChange;
-use chat_core::model::channel::{Channel, PostPolicy, Privacy};
+use chat_core::model::channel::{Channel, ChannelPostPolicy, ChannelPrivacy};
+use chat_core::model::email_address_visibility::EmailAddressVisibility;
+use chat_core::model::realm_change::RealmChange;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::render_context::{RenderContext, RenderSettings};
 use chat_core::model::role::Role;
-use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::User;
 
 const MESSAGES: &str = include_str!("../../../fixtures/chat/messages.txt");
@@ -30,7 +30,7 @@ const USERS: i64 = 100;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let realm = realm();
-    let render_context = RenderContext::of(&realm);
+    let render_context = RenderContext::from_realm(&realm);
     let setting =
         RenderSettings { realm_url: "https://chat.example", render_context: &render_context, uploads: None, now_s: 0 };
     let writer = realm.user(UserId(1)).ok_or("there is no user")?;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for _ in 0..SLICES {
             let began = Instant::now();
             for _ in 0..TIMES {
-                black_box(setting.render(&realm, writer, black_box(message)));
+                black_box(setting.render_message(&realm, writer, black_box(message)));
             }
             quickest = quickest.min(began.elapsed());
         }
@@ -71,7 +71,7 @@ fn realm() -> RealmSnapshot {
             timezone: String::new(),
             avatar_url: None,
             avatar_version: 1,
-            address_visibility: AddressVisibility::default(),
+            address_visibility: EmailAddressVisibility::default(),
         }))
     };
     let channel = RealmChange::Channel(Box::new(Channel {
@@ -81,12 +81,12 @@ fn realm() -> RealmSnapshot {
         rendered_description: String::new(),
         created_s: 0,
         creator_id: None,
-        privacy: Privacy::Public,
-        post_policy: PostPolicy::Everyone,
+        privacy: ChannelPrivacy::Public,
+        post_policy: ChannelPostPolicy::Everyone,
         message_retention_days: None,
         can_remove_subscribers_group: UserGroupId(1),
         is_archived: false,
     }));
     let changes = (1..=USERS).map(user).chain([channel]).collect();
-    RealmSnapshot::default().with(&EventRecord::new(EventId(1), 0, changes, None))
+    RealmSnapshot::default().after_record(&LogRecord::new(EventId(1), 0, changes, None))
 }

@@ -33,7 +33,7 @@ id! {
 }
 id! {
     /// A set of users that write to each other. Its number is that of its first message.
-    DirectId
+    DirectConversationId
 }
 id! {
     /// A place in the realm's log. Places are given in the order of commits, from 1, with gaps.
@@ -42,7 +42,7 @@ id! {
 id! {
     /// A message that waits for its time. Its number is the place in the log at which it was scheduled, so it is never
     /// that of a message.
-    ScheduledId
+    ScheduledMessageId
 }
 id! {
     /// A saved snippet. Its number is unique among those of its user.
@@ -65,13 +65,13 @@ id! {
 
 impl Default for EventId {
     fn default() -> Self {
-        Self::NONE
+        Self::BEFORE_FIRST
     }
 }
 
 impl EventId {
-    /// Before the first event.
-    pub const NONE: Self = Self(0);
+    /// The position before the first event of the log.
+    pub const BEFORE_FIRST: Self = Self(0);
 }
 
 impl From<EventId> for MessageId {

@@ -35,22 +35,22 @@ mod store_error;
 pub mod emoji;
 pub mod files;
 pub mod markdown;
-pub mod text;
+pub mod text_processing;
 
 pub mod model;
 pub mod permission;
-pub mod wire;
+pub mod wire_format;
 
-pub mod log;
+pub mod event_log;
 
 pub mod channels;
+pub mod import_export;
 pub mod messages;
 pub mod organization;
 pub mod people;
-pub mod push;
-pub mod transfer;
+pub mod push_notifications;
 
-pub use store_error::{StoreError, TooCostly, Unavailable};
+pub use store_error::{DatabaseUnavailable, SearchTimeout, StoreError};
 
 #[cfg(test)]
 mod testing;

@@ -5,29 +5,29 @@
 #[error("the database failed: {0}")]
 pub struct StoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// The cause within a [`StoreError`] that says that the database cannot be used at the moment: it is gone, full or
-/// locked. The same request may well succeed later.
+/// The cause within a [`StoreError`] when the database is temporarily unavailable: gone, full or locked. The same
+/// request may well succeed later.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct Unavailable(pub Box<dyn std::error::Error + Send + Sync>);
+pub struct DatabaseUnavailable(pub Box<dyn std::error::Error + Send + Sync>);
 
-/// The cause within a [`StoreError`] that says that a search was given up because it took too long. The same search
-/// takes as long again.
+/// The cause within a [`StoreError`] when a search was aborted because it took too long. The same search takes as long
+/// again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the search took too long")]
-pub struct TooCostly;
+pub struct SearchTimeout;
 
 impl StoreError {
-    /// Returns whether it was a search that took too long.
+    /// Returns whether the cause is a search that took too long.
     #[must_use]
-    pub fn is_too_costly(&self) -> bool {
-        self.0.is::<TooCostly>()
+    pub fn is_search_timeout(&self) -> bool {
+        self.0.is::<SearchTimeout>()
     }
 
-    /// Returns whether the database cannot be used at the moment.
+    /// Returns whether the cause is a temporarily unavailable database.
     #[must_use]
-    pub fn is_unavailable(&self) -> bool {
+    pub fn is_database_unavailable(&self) -> bool {
         let own: &(dyn std::error::Error + 'static) = self.0.as_ref();
-        std::iter::successors(Some(own), |error| error.source()).any(<dyn std::error::Error>::is::<Unavailable>)
+        std::iter::successors(Some(own), |error| error.source()).any(<dyn std::error::Error>::is::<DatabaseUnavailable>)
     }
 }

@@ -1,17 +1,19 @@
 //! Pieces that tests of the rules are made of.
 
+use crate::event_log::event::{LogRecord, NewMessageEvent};
 use crate::id::{ChannelId, EventId, MessageId, UserGroupId, UserId};
-use crate::log::event::{EventRecord, MessageEvent};
-use crate::model::address_visibility::AddressVisibility;
-use crate::model::change::RealmChange;
-use crate::model::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
+use crate::model::channel::{
+    Channel, ChannelPostPolicy, ChannelPrivacy, Subscription, SubscriptionNotificationSettings,
+};
+use crate::model::email_address_visibility::EmailAddressVisibility;
 use crate::model::message::{ContentFlags, Message, Recipient};
-use crate::model::organization_image::OrganizationImages;
-use crate::model::realm::{Realm, RealmRules};
+use crate::model::organization_image::OrganizationImageUrls;
+use crate::model::realm::{Realm, RealmPermissionSettings};
+use crate::model::realm_change::RealmChange;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::Role;
-use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::wire::{DisplayRecipient, MessageSender};
+use crate::wire_format::{DisplayRecipient, MessageSender};
 
 pub(crate) const NOW_S: i64 = 1_800_000_000;
 
@@ -27,11 +29,11 @@ pub(crate) fn user(id: i64, role: Role) -> User {
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
-        address_visibility: AddressVisibility::default(),
+        address_visibility: EmailAddressVisibility::default(),
     }
 }
 
-pub(crate) fn channel(id: i64, privacy: Privacy) -> Channel {
+pub(crate) fn channel(id: i64, privacy: ChannelPrivacy) -> Channel {
     Channel {
         id: ChannelId(id),
         name: format!("Channel {id}"),
@@ -40,7 +42,7 @@ pub(crate) fn channel(id: i64, privacy: Privacy) -> Channel {
         created_s: NOW_S - 1_000,
         creator_id: None,
         privacy,
-        post_policy: PostPolicy::Everyone,
+        post_policy: ChannelPostPolicy::Everyone,
         message_retention_days: None,
         can_remove_subscribers_group: UserGroupId(1),
         is_archived: false,
@@ -54,7 +56,7 @@ pub(crate) fn subscription(channel: i64, user: i64) -> Subscription {
         color: "#c2c2c2".to_owned(),
         is_muted: false,
         pin_to_top: false,
-        notifications: ChannelNotifications::default(),
+        notifications: SubscriptionNotificationSettings::default(),
     }
 }
 
@@ -78,9 +80,9 @@ pub(crate) fn message(sender: i64, recipient: Recipient) -> Message {
     }
 }
 
-pub(crate) fn message_event(sender: i64, recipient: Recipient) -> MessageEvent {
+pub(crate) fn message_event(sender: i64, recipient: Recipient) -> NewMessageEvent {
     let User { email, full_name, .. } = user(sender, Role::Member);
-    MessageEvent {
+    NewMessageEvent {
         message: message(sender, recipient),
         sender: MessageSender { email, full_name, avatar_url: "/a.png".to_owned(), has_gravatar: true },
         display_recipient: DisplayRecipient::Channel("Channel 20".to_owned()),
@@ -91,23 +93,23 @@ pub(crate) fn message_event(sender: i64, recipient: Recipient) -> MessageEvent {
     }
 }
 
-pub(crate) fn realm_of(rules: RealmRules) -> Realm {
+pub(crate) fn realm_of(rules: RealmPermissionSettings) -> Realm {
     Realm {
         name: "Test".to_owned(),
         description: String::new(),
         created_s: 1,
         is_deactivated: false,
         rules,
-        images: OrganizationImages::default(),
+        images: OrganizationImageUrls::default(),
     }
 }
 
 /// A realm of one owner (1), administrator (2), moderator (3), member (4) and guest (6).
-pub(crate) fn realm(rules: RealmRules, more: Vec<RealmChange>) -> RealmSnapshot {
+pub(crate) fn realm(rules: RealmPermissionSettings, more: Vec<RealmChange>) -> RealmSnapshot {
     let people =
         [(1, Role::Owner), (2, Role::Administrator), (3, Role::Moderator), (4, Role::Member), (6, Role::Guest)];
     let mut changes = vec![RealmChange::Realm(Box::new(realm_of(rules)))];
     changes.extend(people.map(|(id, role)| RealmChange::User(Box::new(user(id, role)))));
-    let founded = RealmSnapshot::default().with(&EventRecord::new(EventId(1), 0, changes, None));
-    founded.with(&EventRecord::new(EventId(10), 0, more, None))
+    let founded = RealmSnapshot::default().after_record(&LogRecord::new(EventId(1), 0, changes, None));
+    founded.after_record(&LogRecord::new(EventId(10), 0, more, None))
 }

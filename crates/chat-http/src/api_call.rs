@@ -84,7 +84,7 @@ impl CallerKind for AuthenticatedCaller {
                     return Err(error);
                 }
                 // Another node may have let them in a moment ago.
-                app.realm.refresh().await?;
+                app.realm.refresh_realm().await?;
                 authenticated(app, head)?
             }
         };
@@ -267,8 +267,8 @@ impl<W: CallerKind> FreshRealmRetry<W> {
         R: Future<Output = Result<ApiResponsePayload, ApiError>>,
     {
         let Self { app, caller, mut head, headers, encoding, body, changed } = self;
-        app.realm.refresh().await?;
-        if app.realm().changed() <= changed {
+        app.realm.refresh_realm().await?;
+        if app.realm().changed_at() <= changed {
             return Err(refused);
         }
         let raw = parse(&head, &encoding, body).await?;
@@ -307,7 +307,7 @@ async fn prepare<W: CallerKind, P: EndpointParams>(
     // Files are too large to be kept, and an endpoint that waits keeps nothing.
     let repeats = !P::MAY_LONG_POLL && !raw.has_files();
     let (changed, again) =
-        (app.realm().changed(), repeats.then(|| (app.clone(), caller.clone(), Arc::clone(&headers))));
+        (app.realm().changed_at(), repeats.then(|| (app.clone(), caller.clone(), Arc::clone(&headers))));
     let call = ApiCall { is_plain, ..call(app, caller, (&mut head, headers), raw).await? };
     let retry =
         again.map(|(app, caller, headers)| FreshRealmRetry { app, caller, head, headers, encoding, body, changed });

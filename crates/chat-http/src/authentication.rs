@@ -5,10 +5,10 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chat_core::id::UserId;
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::model::user::{ApiKey, BotKind, KeyHash, User, fold};
+use chat_core::model::realm_snapshot::RealmSnapshot;
+use chat_core::model::user::{ApiKey, BotKind, KeyHash, User, fold_case};
 use chat_core::people::session::Session;
-pub use chat_core::permission::entry::{AuthenticationError, may_enter};
+pub use chat_core::permission::authentication::{AuthenticationError, may_authenticate};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
@@ -61,7 +61,7 @@ impl AuthenticatedCaller {
     /// As [`authenticate_by_api_key`], when they were let in and would not be now.
     pub fn reload_from_realm(self, realm: Arc<RealmSnapshot>) -> Result<Self, AuthenticationError> {
         let user = Arc::clone(self.account_in_realm(&realm)?);
-        may_enter(&realm, &user)?;
+        may_authenticate(&realm, &user)?;
         Ok(Self { user, realm, secret: self.secret })
     }
 
@@ -92,8 +92,8 @@ pub(crate) fn holder(
 ) -> Result<&Arc<User>, AuthenticationError> {
     let user = realm.user(id).filter(|user| user.is_active).ok_or(AuthenticationError::AccountDeactivated)?;
     match secret {
-        CallerSecretHash::ApiKey(key) if realm.key_of(id) == Some(key) => Ok(user),
-        CallerSecretHash::Session(hash) if Session::find(realm, id, hash).is_some() => Ok(user),
+        CallerSecretHash::ApiKey(key) if realm.key_hash_of_user(id) == Some(key) => Ok(user),
+        CallerSecretHash::Session(hash) if Session::find_by_hash(realm, id, hash).is_some() => Ok(user),
         CallerSecretHash::ApiKey(_) => Err(AuthenticationError::UnknownKey),
         CallerSecretHash::Session(_) => Err(AuthenticationError::SignedOut),
     }
@@ -109,12 +109,12 @@ pub fn authenticate_by_api_key(
     shown: &ApiKeyCredentials,
 ) -> Result<AuthenticatedCaller, AuthenticationError> {
     let key = realm.key_hasher().hash(&shown.api_key);
-    let user = realm.user_by_key(&key).ok_or(AuthenticationError::UnknownKey)?;
+    let user = realm.user_by_key_hash(&key).ok_or(AuthenticationError::UnknownKey)?;
     // Most clients write it as the account has it.
-    if user.email != shown.email && user.email_key() != fold(&shown.email) {
+    if user.email != shown.email && user.email_key() != fold_case(&shown.email) {
         return Err(AuthenticationError::UnknownKey);
     }
-    may_enter(&realm, user)?;
+    may_authenticate(&realm, user)?;
     if user.bot.as_ref().is_some_and(|bot| bot.kind == BotKind::IncomingWebhook) {
         return Err(AuthenticationError::IncomingWebhook);
     }

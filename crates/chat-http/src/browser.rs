@@ -11,7 +11,7 @@
 //! `SameSite=Lax` keeps the session out of requests that other sites cause.
 
 use chat_core::id::UserId;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::ApiKey;
 use chat_core::people::session::{self, Session, SessionToken};
 use cookie::{Cookie, SameSite};
@@ -21,7 +21,7 @@ use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method};
 use subtle::ConstantTimeEq as _;
 
 use crate::authentication::{
-    AuthenticatedCaller, AuthenticationError, AuthorizationHeaderError, CallerSecretHash, holder, may_enter,
+    AuthenticatedCaller, AuthenticationError, AuthorizationHeaderError, CallerSecretHash, holder, may_authenticate,
 };
 use crate::error::{ApiError, BrowserRequestError};
 use crate::rate::address;
@@ -137,20 +137,20 @@ pub(crate) async fn account(
         return Ok(Some(caller));
     }
     app.server.by_address.check(&address(extensions))?;
-    app.realm.refresh().await?;
+    app.realm.refresh_realm().await?;
     Ok(signed_in(app, &token).ok())
 }
 
 fn signed_in(app: &AppState, token: &SessionToken) -> Result<AuthenticatedCaller, AuthenticationError> {
     let realm = app.realm();
     let hash = token.hash(realm.key_hasher());
-    let session = Session::find(&realm, token.user_id, hash).ok_or(AuthenticationError::SignedOut)?;
+    let session = Session::find_by_hash(&realm, token.user_id, hash).ok_or(AuthenticationError::SignedOut)?;
     if session.is_expired(app.now_s(), app.browser.session_lifetime_s) {
         return Err(AuthenticationError::SignedOut);
     }
     let secret = CallerSecretHash::Session(hash);
     let user = holder(&realm, token.user_id, secret)?.clone();
-    may_enter(&realm, &user)?;
+    may_authenticate(&realm, &user)?;
     Ok(AuthenticatedCaller { user, realm, secret })
 }
 
@@ -158,12 +158,12 @@ fn signed_in(app: &AppState, token: &SessionToken) -> Result<AuthenticatedCaller
 /// on.
 pub(crate) async fn note_use(app: &AppState, caller: &AuthenticatedCaller) {
     let Some(hash) = caller.secret.session_hash() else { return };
-    let found = Session::find(&caller.realm, caller.user_id(), hash);
-    if !found.is_some_and(|session| session.is_use_due(app.now_s())) {
+    let found = Session::find_by_hash(&caller.realm, caller.user_id(), hash);
+    if !found.is_some_and(|session| session.needs_use_recorded(app.now_s())) {
         return;
     }
     let noted = app.commit(|realm, commit| {
-        session::note_use(realm, caller.user_id(), hash, commit);
+        session::record_session_use(realm, caller.user_id(), hash, commit);
         Ok(())
     });
     if let Err(error) = noted.await {
@@ -252,9 +252,9 @@ pub(crate) async fn sign_in(
     app.commit(|realm, commit| {
         may(realm)?;
         if let Some(before) = &before {
-            session::end(realm, before.user_id, before.hash(realm.key_hasher()), commit);
+            session::end_session(realm, before.user_id, before.hash(realm.key_hasher()), commit);
         }
-        session::begin(realm, &token, &user_agent, app.browser.session_lifetime_s, commit);
+        session::begin_session(realm, &token, &user_agent, app.browser.session_lifetime_s, commit);
         Ok(())
     })
     .await?;
@@ -270,7 +270,7 @@ pub(crate) async fn sign_in(
 pub(crate) async fn sign_out(app: &App, headers: &HeaderMap) -> Result<(), ApiError> {
     let Some(token) = Cookies::of(app).session(headers) else { return Ok(()) };
     app.commit(|realm, commit| {
-        session::end(realm, token.user_id, token.hash(realm.key_hasher()), commit);
+        session::end_session(realm, token.user_id, token.hash(realm.key_hasher()), commit);
         Ok(())
     })
     .await

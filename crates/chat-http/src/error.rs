@@ -29,33 +29,33 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
 use chat_core::channels::ChannelError;
-use chat_core::files::FileError;
+use chat_core::event_log::event::UnsupportedNarrowOperator;
+use chat_core::files::FileStoreError;
 use chat_core::id::EventId;
-use chat_core::log::event::UnsupportedOperator;
 use chat_core::messages::draft::DraftError;
-use chat_core::messages::edit::{DeleteError, EditError};
-use chat_core::messages::narrow::{NarrowError, WindowError};
+use chat_core::messages::edit::{MessageDeleteError, MessageEditError};
+use chat_core::messages::narrow::{MessageWindowError, NarrowError};
 use chat_core::messages::reaction::ReactionError;
-use chat_core::messages::scheduled::ScheduledError;
+use chat_core::messages::scheduled::ScheduledMessageError;
 use chat_core::messages::widget::WidgetError;
 use chat_core::model::channel::ChannelNameError;
 use chat_core::model::flag_change::FlagChangeError;
-use chat_core::model::message::{ContentError, FlagError, TopicError};
+use chat_core::model::message::{MessageContentError, MessageFlagError, TopicError};
 use chat_core::model::user::{FullNameError, MalformedEmail};
-use chat_core::organization::domains::DomainError;
-use chat_core::people::address::EmailChangeError;
+use chat_core::organization::email_domains::RealmDomainError;
 use chat_core::people::bots::BotError;
-use chat_core::people::groups::GroupError;
-use chat_core::people::invitation::{InviteError, JoinError};
+use chat_core::people::custom_profile_fields::{ProfileFieldError, ProfileFieldValueError};
+use chat_core::people::email_change::EmailChangeError;
+use chat_core::people::groups::UserGroupError;
+use chat_core::people::invitation::{InvitationError, JoinError};
 use chat_core::people::presence::{PresenceError, UnknownPresenceStatus};
-use chat_core::people::profile::{ProfileError, ProfileValueError};
-use chat_core::people::typing::TypingError;
+use chat_core::people::typing_notifications::TypingError;
 use chat_core::permission::access::{ChannelNotFound, MessageNotFound, PermissionError, TopicNotFound};
-use chat_core::permission::administer::AccountError;
-use chat_core::permission::membership::MembershipError;
-use chat_core::permission::send::SendError;
-use chat_core::push::PushError;
-use chat_core::{StoreError, Unavailable};
+use chat_core::permission::account_administration::AccountChangeError;
+use chat_core::permission::channel_membership::MembershipChangeError;
+use chat_core::permission::send_message::SendError;
+use chat_core::push_notifications::PushError;
+use chat_core::{DatabaseUnavailable, StoreError};
 
 use crate::api_response;
 use crate::authentication::{AuthenticationError, AuthorizationHeaderError, PasswordLoginError};
@@ -153,7 +153,7 @@ pub enum ApiError {
     NotAllowed(#[from] PermissionError),
     /// An account may not become that.
     #[error(transparent)]
-    Account(#[from] AccountError),
+    Account(#[from] AccountChangeError),
     /// A name is no person's.
     #[error(transparent)]
     FullName(#[from] FullNameError),
@@ -165,7 +165,7 @@ pub enum ApiError {
     ForDevelopment,
     /// Nobody is invited, or an invitation stays as it is.
     #[error(transparent)]
-    Invite(#[from] InviteError),
+    Invite(#[from] InvitationError),
     /// A device is not registered, forgotten or notified.
     #[error(transparent)]
     Push(#[from] PushError),
@@ -189,28 +189,28 @@ pub enum ApiError {
     ChannelName(#[from] ChannelNameError),
     /// A user group stays as it is.
     #[error(transparent)]
-    Group(#[from] GroupError),
+    Group(#[from] UserGroupError),
     /// A bot stays as it is.
     #[error(transparent)]
     Bot(#[from] BotError),
     /// The domains of the realm stay as they are.
     #[error(transparent)]
-    Domain(#[from] DomainError),
+    Domain(#[from] RealmDomainError),
     /// A profile field stays as it is.
     #[error(transparent)]
-    ProfileField(#[from] ProfileError),
+    ProfileField(#[from] ProfileFieldError),
     /// An answer to a profile field is none.
     #[error(transparent)]
-    ProfileAnswer(#[from] ProfileValueError),
+    ProfileAnswer(#[from] ProfileFieldValueError),
     /// The caller may not enter, leave, make or fill a channel.
     #[error(transparent)]
-    Membership(#[from] MembershipError),
+    Membership(#[from] MembershipChangeError),
     /// A message is not there for the caller.
     #[error(transparent)]
     NoMessage(#[from] MessageNotFound),
     /// A text is no message's.
     #[error(transparent)]
-    Content(#[from] ContentError),
+    Content(#[from] MessageContentError),
     /// A text is no topic's.
     #[error(transparent)]
     Topic(#[from] TopicError),
@@ -225,19 +225,19 @@ pub enum ApiError {
     Draft(#[from] DraftError),
     /// A message is not scheduled, or stays as it is.
     #[error(transparent)]
-    Scheduled(#[from] ScheduledError),
+    Scheduled(#[from] ScheduledMessageError),
     /// No receiver is notified that the caller types.
     #[error(transparent)]
     Typing(#[from] TypingError),
     /// A message may not be changed so.
     #[error(transparent)]
-    Edit(#[from] EditError),
+    Edit(#[from] MessageEditError),
     /// A message may not be deleted.
     #[error(transparent)]
-    Delete(#[from] DeleteError),
+    Delete(#[from] MessageDeleteError),
     /// A flag is unknown or not the caller's to set.
     #[error(transparent)]
-    Flag(#[from] FlagError),
+    Flag(#[from] MessageFlagError),
     /// A flag cannot be set so.
     #[error(transparent)]
     FlagChange(#[from] FlagChangeError),
@@ -264,10 +264,10 @@ pub enum ApiError {
     Narrow(#[from] NarrowError),
     /// Messages are asked for where there can be none, or too many.
     #[error(transparent)]
-    Window(#[from] WindowError),
+    Window(#[from] MessageWindowError),
     /// A queue cannot be narrowed so.
     #[error(transparent)]
-    QueueNarrow(#[from] UnsupportedOperator),
+    QueueNarrow(#[from] UnsupportedNarrowOperator),
     /// A queue is not there for the caller.
     #[error("Bad event queue ID: {queue_id}")]
     NoQueue {
@@ -319,7 +319,9 @@ impl InternalError {
         let mut next: Option<&(dyn Error + 'static)> = Some(self);
         while let Some(error) = next {
             let io = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-            if error.is::<Unavailable>() || matches!(io, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded)) {
+            if error.is::<DatabaseUnavailable>()
+                || matches!(io, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
+            {
                 return true;
             }
             next = error.source();
@@ -342,15 +344,15 @@ impl Error for InternalError {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        if error.is_too_costly() {
+        if error.is_search_timeout() {
             return Self::SearchTooCostly;
         }
         InternalError::new("the database was not asked", error).into()
     }
 }
 
-impl From<FileError> for ApiError {
-    fn from(error: FileError) -> Self {
+impl From<FileStoreError> for ApiError {
+    fn from(error: FileStoreError) -> Self {
         InternalError::new("a file was neither kept nor found", error).into()
     }
 }
@@ -492,26 +494,26 @@ fn bad_request(code: &'static str, text: impl fmt::Display) -> ErrorResponse {
 }
 
 /// Returns the part of the table for accounts.
-fn account(error: &AccountError) -> ErrorResponse {
+fn account(error: &AccountChangeError) -> ErrorResponse {
     let last = |entity: &str| {
         bad_request("CANNOT_DEACTIVATE_LAST_USER", error).with("is_last_owner", entity != "user").with("entity", entity)
     };
     match error {
-        AccountError::OwnLastOwner => last("organization owner"),
-        AccountError::OwnLastUser => last("user"),
-        AccountError::NotAllowed(_)
-        | AccountError::NoSuchUser
-        | AccountError::FullName(_)
-        | AccountError::Email(_)
-        | AccountError::Timezone(_)
-        | AccountError::EmailTaken(_)
-        | AccountError::OutsideDomains(_)
-        | AccountError::PlusSign
-        | AccountError::Disposable
-        | AccountError::Password(_)
-        | AccountError::WrongPassword
-        | AccountError::LastOwnerRole
-        | AccountError::LastOwner => bad_request(BAD_REQUEST, error),
+        AccountChangeError::OwnLastOwner => last("organization owner"),
+        AccountChangeError::OwnLastUser => last("user"),
+        AccountChangeError::NotAllowed(_)
+        | AccountChangeError::NoSuchUser
+        | AccountChangeError::FullName(_)
+        | AccountChangeError::Email(_)
+        | AccountChangeError::Timezone(_)
+        | AccountChangeError::EmailTaken(_)
+        | AccountChangeError::OutsideDomains(_)
+        | AccountChangeError::PlusSign
+        | AccountChangeError::Disposable
+        | AccountChangeError::Password(_)
+        | AccountChangeError::WrongPassword
+        | AccountChangeError::LastOwnerRole
+        | AccountChangeError::LastOwner => bad_request(BAD_REQUEST, error),
     }
 }
 

@@ -5,10 +5,10 @@ use std::task::{Context, Poll, ready};
 
 use axum::body::Body;
 use bytes::Bytes;
-use chat_core::files::{FileError, FileReader};
+use chat_core::files::{FileReader, FileStoreError};
 use http_body::Frame;
 
-type PieceFuture = Pin<Box<dyn Future<Output = (Box<dyn FileReader>, Result<Option<Bytes>, FileError>)> + Send>>;
+type PieceFuture = Pin<Box<dyn Future<Output = (Box<dyn FileReader>, Result<Option<Bytes>, FileStoreError>)> + Send>>;
 
 /// Returns the body that a reader reads. It breaks off where the store fails.
 pub(crate) fn streamed(reader: Box<dyn FileReader>) -> Body {
@@ -22,19 +22,19 @@ struct FileBody {
 
 fn read(mut reader: Box<dyn FileReader>) -> PieceFuture {
     Box::pin(async move {
-        let piece = reader.next().await;
+        let piece = reader.next_chunk().await;
         (reader, piece)
     })
 }
 
 impl http_body::Body for FileBody {
     type Data = Bytes;
-    type Error = FileError;
+    type Error = FileStoreError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, FileError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, FileStoreError>>> {
         let Some(reading) = &mut self.reading else { return Poll::Ready(None) };
         let (reader, piece) = ready!(reading.as_mut().poll(context));
         self.reading = None;

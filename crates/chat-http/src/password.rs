@@ -6,8 +6,8 @@ use attempt_limits::password_attempt_limits::{
     AdmitAttemptError, AdmittedAttempt, AttemptCounterKind, AttemptLimitExceeded, AttemptLimiter, AttemptOrigin,
     AttemptOutcome,
 };
+use chat_core::event_log::store::Credentials;
 use chat_core::id::UserId;
-use chat_core::log::store::Credentials;
 
 use crate::error::ApiError;
 use crate::state::AppState;
@@ -65,7 +65,7 @@ pub(crate) async fn admitted<'a>(
 }
 
 async fn compared(app: &AppState, user_id: Option<UserId>, password: String) -> Result<Option<Credentials>, ApiError> {
-    let credentials = app.realm.credentials(user_id.unwrap_or(UserId(0))).await?;
+    let credentials = app.realm.load_credentials(user_id.unwrap_or(UserId(0))).await?;
     let hash = credentials.as_ref().and_then(|found| found.password_hash.clone());
     let is_right = app.passwords.verify_password(password, hash).await?;
     Ok(credentials.filter(|_| is_right && user_id.is_some()))

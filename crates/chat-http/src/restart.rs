@@ -1,6 +1,6 @@
 //! The event by which clients learn that the server was started again.
 
-use chat_core::log::event::{EventAudience, NewEvent};
+use chat_core::event_log::event::{EventAudience, NewEvent};
 use serde_json::{Map, Value};
 
 use crate::endpoint::server_settings;
@@ -19,7 +19,7 @@ pub(crate) async fn announce(app: &AppState) -> Result<(), ApiError> {
     event.insert("server_generation".to_owned(), app.server.generation.into());
     let event = Value::Object(event);
     app.commit(|_, commit| {
-        commit.events.push(NewEvent::plain(EventAudience::Everyone, event.clone()));
+        commit.events.push(NewEvent::same_for_everyone(EventAudience::Everyone, event.clone()));
         Ok(())
     })
     .await

@@ -144,10 +144,12 @@ impl ChatService {
     /// second or so, on as many nodes as there are. What fails is logged here and tried again the next time.
     pub async fn send_due_scheduled_messages(&self) -> bool {
         let Some(state) = &self.state else { return false };
-        delivery::send_due(&state.message_ports(), state.scheduled.as_ref()).await.unwrap_or_else(|failure| {
-            ApiError::from(failure).log("scheduled messages could not be sent");
-            false
-        })
+        delivery::send_due_scheduled_messages(&state.message_ports(), state.scheduled.as_ref()).await.unwrap_or_else(
+            |failure| {
+                ApiError::from(failure).log("scheduled messages could not be sent");
+                false
+            },
+        )
     }
 }
 

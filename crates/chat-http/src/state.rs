@@ -9,26 +9,26 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use attempt_limits::password_attempt_limits::{AttemptLimitExceeded, AttemptLimiter};
 use axum::response::Response;
+use chat_core::event_log::decision_queue::RealmDecisionQueue;
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::event_log::store::{EventLog, EventQueueStore, RealmStore};
 use chat_core::files::{AttachmentStore, FileStore, UploadStorage};
 use chat_core::id::UserId;
-use chat_core::log::commit::RealmCommit;
-use chat_core::log::decision::DecisionQueue;
-use chat_core::log::store::{EventLog, QueueStore, RealmStore};
+use chat_core::import_export::export::ExportStore;
 use chat_core::messages::draft::DraftStore;
-use chat_core::messages::ports::MessagePorts;
-use chat_core::messages::scheduled::ScheduledStore;
+use chat_core::messages::scheduled::ScheduledMessageStore;
 use chat_core::messages::store::MessageStore;
-use chat_core::messages::widget::WidgetStore;
+use chat_core::messages::widget::SubmessageStore;
+use chat_core::messages::workflow_context::MessageWorkflowContext;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::render_context::RenderContextCache;
-use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::{ApiKey, PasswordHash};
-use chat_core::people::attempts;
 use chat_core::people::bots::BotStorage;
-use chat_core::people::invitation::InvitationLinkStore;
+use chat_core::people::invitation::ReusableInvitationStore;
+use chat_core::people::password_attempts;
 use chat_core::people::presence::PresenceStore;
-use chat_core::people::typing::TypingFeed;
-use chat_core::push::{PushService, PushStore};
-use chat_core::transfer::export::ExportStore;
+use chat_core::people::typing_notifications::TypingFeed;
+use chat_core::push_notifications::{PushService, PushStore};
 use http::HeaderMap;
 use server_kit::health::{CachedHealthProbe, HealthProbe};
 use server_kit::middleware::request_id::RequestIdGenerator;
@@ -61,17 +61,17 @@ pub struct ChatComponents {
     /// The realm's log.
     pub log: Arc<dyn EventLog>,
     /// The queues.
-    pub queues: Arc<dyn QueueStore>,
+    pub queues: Arc<dyn EventQueueStore>,
     /// The messages.
     pub messages: Arc<dyn MessageStore>,
     /// Who is there.
     pub presences: Arc<dyn PresenceStore>,
     /// What readers add to messages.
-    pub widgets: Arc<dyn WidgetStore>,
+    pub widgets: Arc<dyn SubmessageStore>,
     /// The drafts.
     pub drafts: Arc<dyn DraftStore>,
     /// Messages that wait for their time.
-    pub scheduled: Arc<dyn ScheduledStore>,
+    pub scheduled: Arc<dyn ScheduledMessageStore>,
     /// Who is typing.
     pub typing: Arc<dyn TypingFeed>,
     /// What programs of bots keep.
@@ -100,7 +100,7 @@ pub struct ChatComponents {
 #[derive(Clone)]
 pub struct InvitationComponents {
     /// The secrets of links that are shown again.
-    pub links: Arc<dyn InvitationLinkStore>,
+    pub links: Arc<dyn ReusableInvitationStore>,
     /// Minutes for which an invitation holds when nothing is said.
     pub validity_min: i64,
     /// Letters of invitation that may be sent in 24 hours.
@@ -282,12 +282,12 @@ pub(crate) struct AppState {
     pub(crate) server: Arc<ServerState>,
     pub(crate) realm: Arc<dyn RealmStore>,
     pub(crate) log: Arc<dyn EventLog>,
-    pub(crate) queues: Arc<dyn QueueStore>,
+    pub(crate) queues: Arc<dyn EventQueueStore>,
     pub(crate) messages: Arc<dyn MessageStore>,
     pub(crate) presences: Arc<dyn PresenceStore>,
-    pub(crate) widgets: Arc<dyn WidgetStore>,
+    pub(crate) widgets: Arc<dyn SubmessageStore>,
     pub(crate) drafts: Arc<dyn DraftStore>,
-    pub(crate) scheduled: Arc<dyn ScheduledStore>,
+    pub(crate) scheduled: Arc<dyn ScheduledMessageStore>,
     pub(crate) typing: Arc<dyn TypingFeed>,
     pub(crate) bot_storage: Arc<dyn BotStorage>,
     pub(crate) files: Arc<dyn FileStore>,
@@ -309,7 +309,7 @@ pub(crate) struct AppState {
     pub(crate) attempts: AttemptLimiter,
     /// Letters for a forgotten password, counted as wrong passwords are, and apart from them.
     pub(crate) password_resets: AttemptLimiter,
-    decisions: DecisionQueue,
+    decisions: RealmDecisionQueue,
     pub(crate) render_contexts: RenderContextCache,
 }
 
@@ -365,22 +365,22 @@ impl AppState {
             by_user,
             polls,
             traffic: ChannelTraffic::default(),
-            decisions: DecisionQueue::default(),
+            decisions: RealmDecisionQueue::default(),
             render_contexts: RenderContextCache::default(),
-            attempts: AttemptLimiter::new(secret, attempts::POLICY),
-            password_resets: AttemptLimiter::new(secret, attempts::POLICY),
+            attempts: AttemptLimiter::new(secret, password_attempts::PASSWORD_ATTEMPT_POLICY),
+            password_resets: AttemptLimiter::new(secret, password_attempts::PASSWORD_ATTEMPT_POLICY),
         }
     }
 
     /// Returns the realm as this node knows it.
     pub(crate) fn realm(&self) -> Arc<RealmSnapshot> {
-        self.realm.realm()
+        self.realm.snapshot()
     }
 
     /// Makes sure that a caller the realm lets in was not shut out by another node more than a moment ago. Costs
     /// nothing as long as the database answers the node in time.
     pub(crate) async fn ensure_current(&self) -> Result<(), ApiError> {
-        if self.realm.is_current() { Ok(()) } else { Ok(self.realm.refresh().await?) }
+        if self.realm.is_realm_current() { Ok(()) } else { Ok(self.realm.refresh_realm().await?) }
     }
 
     /// Now, in unix seconds.
@@ -389,8 +389,8 @@ impl AppState {
     }
 
     /// Returns the ports of the workflows of messages.
-    pub(crate) fn message_ports(&self) -> MessagePorts<'_> {
-        MessagePorts {
+    pub(crate) fn message_ports(&self) -> MessageWorkflowContext<'_> {
+        MessageWorkflowContext {
             realm: self.realm.as_ref(),
             log: self.log.as_ref(),
             decisions: &self.decisions,
@@ -426,13 +426,13 @@ impl AppState {
         key.ok_or_else(|| InternalError::without_cause("no key could be made of the random bytes").into())
     }
 
-    /// Takes a decision on the newest realm and commits it, as [`DecisionQueue::commit`] does, and notes for the request
-    /// that something was written.
+    /// Takes a decision on the newest realm and commits it, as [`RealmDecisionQueue::decide_and_commit`] does, and
+    /// notes for the request that something was written.
     pub(crate) async fn commit<T>(
         &self,
         decide: impl Fn(&RealmSnapshot, &mut RealmCommit) -> Result<T, ApiError> + Send + Sync,
     ) -> Result<T, ApiError> {
-        let committed = self.decisions.commit(self.realm.as_ref(), self.now_s(), decide).await?;
+        let committed = self.decisions.decide_and_commit(self.realm.as_ref(), self.now_s(), decide).await?;
         if committed.is_written {
             // Outside of a request nothing needs to know.
             let _ = HAS_WRITTEN.try_with(|written| written.set(true));

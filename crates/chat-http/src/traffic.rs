@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use chat_core::StoreError;
 use chat_core::id::ChannelId;
-use chat_core::limits::DAY_S;
+use chat_core::limits::SECONDS_PER_DAY;
 use chat_core::messages::store::MessageStore;
-use chat_core::wire::channel::TRAFFIC_DAYS;
+use chat_core::wire_format::channel::TRAFFIC_AVERAGE_DAYS;
 use tokio::sync::Mutex;
 
 /// Seconds for which a count holds. Not specified; it is an average of weeks, and counting looks at every message of
@@ -33,8 +33,9 @@ impl ChannelTraffic {
         {
             return Ok(Arc::clone(counts));
         }
-        let since_s = now_s.saturating_sub(TRAFFIC_DAYS * DAY_S);
-        let counts: MessageCounts = Arc::new(messages.traffic(since_s).await?.into_iter().collect());
+        let since_s = now_s.saturating_sub(TRAFFIC_AVERAGE_DAYS * SECONDS_PER_DAY);
+        let counts: MessageCounts =
+            Arc::new(messages.channel_message_counts_since(since_s).await?.into_iter().collect());
         *counted = Some((now_s, Arc::clone(&counts)));
         Ok(counts)
     }

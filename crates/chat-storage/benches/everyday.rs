@@ -13,8 +13,8 @@ use std::io::{BufRead as _, stdin};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use chat_core::markdown::{self, EmoticonHandling, ImagePreviews, MarkdownContext, NoNames};
-use chat_core::text::search_words;
+use chat_core::markdown::{self, EmoticonHandling, EmptyNameDirectory, ImagePreviews, MarkdownContext};
+use chat_core::text_processing::search_words;
 use roaring::RoaringTreemap;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
@@ -249,7 +249,7 @@ fn quoted(stem: &str, is_postgres: bool) -> String {
 fn texts() -> impl Iterator<Item = (String, String, String)> {
     let messages: Vec<&str> = MESSAGES.trim_end().split(BETWEEN).collect();
     let bare = MarkdownContext {
-        directory: &NoNames,
+        directory: &EmptyNameDirectory,
         linkifiers: &[],
         realm_url: "https://chat.example",
         emoticons: EmoticonHandling::Keep,
@@ -260,8 +260,8 @@ fn texts() -> impl Iterator<Item = (String, String, String)> {
         let tenth = if n % 10 == 0 { " tenth" } else { "" };
         let third = if n % 3 == 0 { " third" } else { "" };
         let content = format!("{message}\n\nticket{n} everyone{tenth}{third}");
-        let html = markdown::render(&markdown::parse(&content, &bare)).html;
-        let words = search_words::indexed("", &html);
+        let html = markdown::render_message(&markdown::parse_message(&content, &bare)).html;
+        let words = search_words::extract_index_stems("", &html);
         (content, html, words)
     };
     let all: Vec<_> = (0..TEXTS).zip(messages.into_iter().cycle()).map(text).collect();

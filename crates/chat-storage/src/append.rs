@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::messages::store::{NewMessage, SendOutcome};
-use chat_core::model::message::Flag;
-use chat_core::{StoreError, Unavailable};
+use chat_core::model::message::MessageFlag;
+use chat_core::{DatabaseUnavailable, StoreError};
 use sqlx::Postgres;
 use sqlx::pool::PoolConnection;
 use tokio::sync::{mpsc, oneshot};
@@ -43,7 +43,7 @@ enum NotWritten {
 
 /// A server that stops is not there at the moment, like a database that does.
 fn stopped() -> StoreError {
-    failed(Unavailable(Box::new(NotWritten::Stopped)))
+    failed(DatabaseUnavailable(Box::new(NotWritten::Stopped)))
 }
 
 /// Sends a message; returns after the commit that holds it.
@@ -118,7 +118,7 @@ async fn append_batch(
     // Submessages are rare, and have no place in the one statement; what uses uploads, and what is read as it comes,
     // goes with what was written before, which it cannot read.
     let is_plain = |NewMessage { event, attachments, .. }: &NewMessage| {
-        let is_read = event.flags.iter().any(|(_, flag)| *flag == Flag::Read);
+        let is_read = event.flags.iter().any(|(_, flag)| *flag == MessageFlag::Read);
         event.message.submessages.is_empty() && attachments.is_empty() && !is_read
     };
     let plain = messages.iter().all(is_plain);
@@ -143,7 +143,7 @@ async fn append_batch(
         batch.write(&mut writing, &shared.memory.realm.current()).await?;
         shared.publish(writing.commit().await?).await;
     }
-    if shared.memory.realm.load().at() < newest {
+    if shared.memory.realm.load().log_position() < newest {
         // Whoever decides again needs what they did not know.
         shared.catch_up().await?;
     }

@@ -66,7 +66,7 @@ pub(crate) async fn append(
     let turn = shared.writing.lock().await;
     // The head first: the realm is brought forward before it, so it may know more and not less.
     let mut draft = LogDraft::from(shared.memory.recent_log.head());
-    let changed = shared.memory.realm.load().rules_changed();
+    let changed = shared.memory.realm.load().message_rules_changed_at();
     let outage = postgres.outage();
     // Taken, so that one that failed is not used again.
     let mut connection = match lane.connection.take() {
@@ -121,9 +121,9 @@ async fn write(
         .bind(messages().map(|message| message.html.as_str()).collect::<Vec<_>>())
         .bind(messages().map(|message| message.sent_s).collect::<Vec<_>>())
         .bind(messages().map(|message| message.client.as_str()).collect::<Vec<_>>())
-        .bind(messages().map(|message| message.content_flags.bits()).collect::<Vec<_>>())
+        .bind(messages().map(|message| message.content_flags.to_bits()).collect::<Vec<_>>())
         .bind(flags.iter().map(|(user, ..)| user.0).collect::<Vec<_>>())
-        .bind(flags.iter().map(|(_, flag, _)| flag.number()).collect::<Vec<_>>())
+        .bind(flags.iter().map(|(_, flag, _)| flag.database_number()).collect::<Vec<_>>())
         .bind(flags.iter().map(|(.., message)| message.0).collect::<Vec<_>>())
         .bind(&events)
         .bind(messages().map(|message| WordIndexEntry::new(SqlDialect::Postgres, message).text).collect::<Vec<_>>())

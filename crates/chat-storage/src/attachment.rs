@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use chat_core::StoreError;
 use chat_core::files::{
-    Attachment, AttachmentStore, AttachmentUse, ImageMetadata, MAX_MESSAGES_TOLD, NewAttachment, PathId,
-    TemporaryAccess,
+    Attachment, AttachmentStore, AttachmentWithMessages, ImageMetadata, MAX_LISTED_ATTACHMENT_MESSAGES, NewAttachment,
+    PathId, TemporaryFileAccess,
 };
 use chat_core::id::{AttachmentId, MessageId, UserId};
 use chat_core::messages::attachment_event::{self, AttachmentChange};
@@ -76,16 +76,17 @@ pub(crate) fn attachment(row: Row) -> Result<Attachment, StoreError> {
 }
 
 /// Returns the uploads with the newest messages that use each, in the order given.
-async fn used(tx: &mut Tx, attachments: Vec<Attachment>) -> Result<Vec<AttachmentUse>, StoreError> {
+async fn used(tx: &mut Tx, attachments: Vec<Attachment>) -> Result<Vec<AttachmentWithMessages>, StoreError> {
     let ids = encode_numbers_parameter(attachments.iter().map(|attachment| attachment.id.0));
     let sql = MESSAGES.text_for_dialect(tx.dialect());
     let rows: Vec<(i64, i64, i64)> =
-        run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids).bind(MAX_MESSAGES_TOLD)).map_err(failed)?;
+        run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids).bind(MAX_LISTED_ATTACHMENT_MESSAGES))
+            .map_err(failed)?;
     let mut messages: BTreeMap<i64, Vec<(MessageId, i64)>> = BTreeMap::new();
     for (id, message_id, sent_s) in rows {
         messages.entry(id).or_default().push((MessageId(message_id), sent_s));
     }
-    let with = |attachment: Attachment| AttachmentUse {
+    let with = |attachment: Attachment| AttachmentWithMessages {
         messages: messages.remove(&attachment.id.0).unwrap_or_default(),
         attachment,
     };
@@ -146,7 +147,7 @@ async fn tell_used(
     let attachments = rows.into_iter().map(attachment).collect::<Result<_, _>>()?;
     let used_bytes = total(&mut writing.tx).await?;
     for used in used(&mut writing.tx, attachments).await? {
-        let event = attachment_event::changed_event(AttachmentChange::Update, &used, used_bytes);
+        let event = attachment_event::attachment_changed_event(AttachmentChange::Update, &used, used_bytes);
         writing.push(at_s, Vec::new(), Some(event));
     }
     Ok(())
@@ -178,7 +179,11 @@ pub(crate) async fn take_room(tx: &mut Tx, size_bytes: i64, quota_bytes: i64) ->
 
 #[async_trait]
 impl AttachmentStore for ChatStore {
-    async fn add(&self, upload: NewAttachment, quota_bytes: Option<i64>) -> Result<Option<Attachment>, StoreError> {
+    async fn add_attachment(
+        &self,
+        upload: NewAttachment,
+        quota_bytes: Option<i64>,
+    ) -> Result<Option<Attachment>, StoreError> {
         let mut writing = LogTransaction::begin(&self.shared).await?;
         let quota_bytes = quota_bytes.unwrap_or(i64::MAX);
         if !take_room(&mut writing.tx, upload.size_bytes, quota_bytes).await? {
@@ -190,19 +195,19 @@ impl AttachmentStore for ChatStore {
         let media_type = media_type.to_owned();
         let attachment = Attachment { id, path_id, owner_id, name, media_type, size_bytes, created_s, picture };
         insert(&mut writing.tx, &attachment).await?;
-        let used = AttachmentUse { attachment, messages: Vec::new() };
+        let used = AttachmentWithMessages { attachment, messages: Vec::new() };
         let used_bytes = total(&mut writing.tx).await?;
         writing.push(
             created_s,
             Vec::new(),
-            Some(attachment_event::changed_event(AttachmentChange::Add, &used, used_bytes)),
+            Some(attachment_event::attachment_changed_event(AttachmentChange::Add, &used, used_bytes)),
         );
         let records = writing.commit().await?;
         self.shared.publish(records).await;
         Ok(Some(used.attachment))
     }
 
-    async fn at_paths(&self, paths: &[PathId]) -> Result<Vec<Attachment>, StoreError> {
+    async fn attachments_at_paths(&self, paths: &[PathId]) -> Result<Vec<Attachment>, StoreError> {
         let paths = serde_json::to_string(paths).map_err(failed)?;
         let sql = FIND.text_for_dialect(self.shared.db.dialect());
         let rows: Vec<Row> =
@@ -210,14 +215,19 @@ impl AttachmentStore for ChatStore {
         rows.into_iter().map(attachment).collect()
     }
 
-    async fn uses(&self, id: AttachmentId, before: MessageId, limit: i64) -> Result<Vec<MessageId>, StoreError> {
+    async fn messages_using_attachment(
+        &self,
+        id: AttachmentId,
+        before: MessageId,
+        limit: i64,
+    ) -> Result<Vec<MessageId>, StoreError> {
         let rows: Vec<i64> = run!(self.shared.db.reader(), fetch_all: sqlx::query_scalar(USES)
             .bind(id.0).bind(before.0).bind(limit))
         .map_err(failed)?;
         Ok(rows.into_iter().map(MessageId).collect())
     }
 
-    async fn of_owner(&self, owner_id: UserId) -> Result<Vec<AttachmentUse>, StoreError> {
+    async fn attachments_of_owner(&self, owner_id: UserId) -> Result<Vec<AttachmentWithMessages>, StoreError> {
         let mut tx = self.shared.db.begin_reading().await.map_err(failed)?;
         let rows: Vec<Row> = run!(tx.on(), fetch_all: sqlx::query_as(OF_OWNER).bind(owner_id.0)).map_err(failed)?;
         let attachments = rows.into_iter().map(attachment).collect::<Result<_, _>>()?;
@@ -226,7 +236,7 @@ impl AttachmentStore for ChatStore {
         Ok(used)
     }
 
-    async fn remove(
+    async fn delete_attachment(
         &self,
         (owner_id, id): (UserId, AttachmentId),
         at_s: i64,
@@ -246,25 +256,25 @@ impl AttachmentStore for ChatStore {
         run!(writing.tx.on(), execute: sqlx::query(TAKE_ROOM).bind(-found.size_bytes).bind(i64::MAX))
             .map_err(failed)?;
         let used_bytes = total(&mut writing.tx).await?;
-        writing.push(at_s, Vec::new(), Some(attachment_event::removed_event(&found, used_bytes)));
+        writing.push(at_s, Vec::new(), Some(attachment_event::attachment_removed_event(&found, used_bytes)));
         let records = writing.commit().await?;
         self.shared.publish(records).await;
         Ok(Some(found))
     }
 
-    async fn used_bytes(&self) -> Result<i64, StoreError> {
+    async fn total_upload_bytes(&self) -> Result<i64, StoreError> {
         run!(self.shared.db.reader(), fetch_one: sqlx::query_scalar(TOTAL)).map_err(failed)
     }
 
-    async fn lend(&self, ticket: TemporaryAccess, now_s: i64) -> Result<(), StoreError> {
+    async fn grant_temporary_access(&self, ticket: TemporaryFileAccess, now_s: i64) -> Result<(), StoreError> {
         let mut tx = self.shared.db.begin().await.map_err(failed)?;
         run!(tx.on(), execute: sqlx::query(FORGET_TICKETS).bind(now_s)).map_err(failed)?;
-        let TemporaryAccess { hash, path_id, until_s } = ticket;
+        let TemporaryFileAccess { hash, path_id, until_s } = ticket;
         run!(tx.on(), execute: sqlx::query(LEND).bind(&hash).bind(path_id.as_str()).bind(until_s)).map_err(failed)?;
         tx.commit().await.map_err(failed)
     }
 
-    async fn lent(&self, hash: &str, now_s: i64) -> Result<Option<PathId>, StoreError> {
+    async fn find_temporary_access_path(&self, hash: &str, now_s: i64) -> Result<Option<PathId>, StoreError> {
         let found: Option<String> =
             run!(self.shared.db.reader(), fetch_optional: sqlx::query_scalar(LENT).bind(hash).bind(now_s))
                 .map_err(failed)?;

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use chat_core::StoreError;
 use chat_core::id::UserId;
-use chat_core::people::bots::{BotStorage, BotStorageKeyError, BotStorageOutcome};
+use chat_core::people::bots::{BotStorage, BotStorageOutcome, MissingBotStorageKey};
 use sql_engines::{insert_rows_statement, power_of_two_chunks};
 
 use crate::dialect::Sql;
@@ -28,7 +28,7 @@ static DELETE_SOME: Sql = Sql::new("DELETE FROM bot_storage WHERE user_id = $1 A
 
 #[async_trait]
 impl BotStorage for ChatStore {
-    async fn keep(
+    async fn store_bot_values(
         &self,
         user_id: UserId,
         entries: &[(String, String)],
@@ -49,7 +49,11 @@ impl BotStorage for ChatStore {
         Ok(BotStorageOutcome::Done)
     }
 
-    async fn kept(&self, user_id: UserId, keys: Option<&[String]>) -> Result<Vec<(String, String)>, StoreError> {
+    async fn load_bot_values(
+        &self,
+        user_id: UserId,
+        keys: Option<&[String]>,
+    ) -> Result<Vec<(String, String)>, StoreError> {
         let db = &self.shared.db;
         match keys {
             None => run!(db.reader(), fetch_all: sqlx::query_as(ALL).bind(user_id.0)),
@@ -61,11 +65,11 @@ impl BotStorage for ChatStore {
         .map_err(failed)
     }
 
-    async fn forget(
+    async fn delete_bot_values(
         &self,
         user_id: UserId,
         keys: Option<&[String]>,
-    ) -> Result<Result<(), BotStorageKeyError>, StoreError> {
+    ) -> Result<Result<(), MissingBotStorageKey>, StoreError> {
         let mut tx = self.shared.db.begin().await.map_err(failed)?;
         let before = lock(&mut tx, user_id).await?;
         let Some(keys) = keys else {
@@ -76,7 +80,7 @@ impl BotStorage for ChatStore {
         let (count, chars) = there(&mut tx, user_id, &wanted).await?;
         if usize::try_from(count).is_ok_and(|count| count < keys.len()) {
             tx.roll_back().await.map_err(failed)?;
-            return Ok(Err(BotStorageKeyError));
+            return Ok(Err(MissingBotStorageKey));
         }
         let sql = DELETE_SOME.text_for_dialect(tx.dialect());
         run!(tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(&wanted)).map_err(failed)?;

@@ -5,10 +5,10 @@ pub(crate) mod word_search;
 
 use chat_core::StoreError;
 use chat_core::id::ChannelId;
-use chat_core::messages::narrow::{MessageCandidate, MessageSelection, NarrowCondition, ReadableRange};
-use chat_core::messages::topic_policy;
-use chat_core::model::message::{Conversation, Flag, Recipient};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::messages::narrow::{NarrowCandidate, NarrowCondition, ReadableChannelRange, ReadableMessageSelection};
+use chat_core::messages::topic_visibility_policy;
+use chat_core::model::message::{Conversation, MessageFlag, Recipient};
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use sql_engines::SqlDialect;
 use sqlx::SqlStr;
 
@@ -110,9 +110,9 @@ pub(crate) struct MessageRange {
 impl CandidateQuery {
     /// Returns the index that the narrow itself names. `None` when it names none, so that what is looked for is looked
     /// for in each of the reader's recipients.
-    pub(crate) fn named(shared: &Shared, selection: &MessageSelection, place: RecipientScope) -> Option<Self> {
+    pub(crate) fn named(shared: &Shared, selection: &ReadableMessageSelection, place: RecipientScope) -> Option<Self> {
         // What a reader marked is little, and its texts are compared with the words; a common word is in much.
-        match selection.sought() {
+        match selection.search_words() {
             None => by_terms(selection, place),
             Some(_) if place != RecipientScope::Nowhere && by_own_copies(selection).is_some() => {
                 by_own_copies(selection)
@@ -129,14 +129,15 @@ impl CandidateQuery {
     /// Messages of these recipients; `unread` is what was read of them, when only what was not is wanted.
     pub(crate) fn of_each(
         realm: &RealmSnapshot,
-        selection: &MessageSelection,
+        selection: &ReadableMessageSelection,
         recipients: &[Recipient],
         unread: Option<&UserFlags>,
     ) -> Self {
         if recipients.is_empty() {
             return Self::Nothing;
         }
-        let followed = asks_followed(selection).then(|| topic_policy::followed(realm, selection.user_id));
+        let followed =
+            asks_followed(selection).then(|| topic_visibility_policy::followed_topics(realm, selection.user_id));
         let along = if followed.is_some() { IndexWalk::EachTopic } else { IndexWalk::of(selection) };
         let pairs: Vec<String> = match followed {
             None => recipients.iter().map(|recipient| pair(selection, *recipient, unread)).collect(),
@@ -213,7 +214,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
         shared: &Shared,
         stretch: MessageRange,
         limit: i64,
-    ) -> Result<Vec<MessageCandidate<'static>>, StoreError> {
+    ) -> Result<Vec<NarrowCandidate<'static>>, StoreError> {
         let sql = self.sql(stretch.way, shared.db.dialect());
         let (after, before) = (stretch.after, stretch.before);
         let reader = shared.db.reader();
@@ -283,7 +284,7 @@ ORDER BY z.message_id {order} LIMIT CAST($3 AS BIGINT)) AS picked JOIN message A
 }
 
 /// Returns the index with the fewest candidates, as far as the narrow names one.
-fn by_terms(selection: &MessageSelection, place: RecipientScope) -> Option<CandidateQuery> {
+fn by_terms(selection: &ReadableMessageSelection, place: RecipientScope) -> Option<CandidateQuery> {
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     if let Some(source) = by_id(selection) {
         return Some(source);
@@ -306,7 +307,7 @@ fn by_terms(selection: &MessageSelection, place: RecipientScope) -> Option<Candi
 }
 
 /// Returns the one message that the narrow names.
-fn by_id(selection: &MessageSelection) -> Option<CandidateQuery> {
+fn by_id(selection: &ReadableMessageSelection) -> Option<CandidateQuery> {
     selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
         NarrowCondition::Id(id) => Some(CandidateQuery::Id(id.0)),
         _ => None,
@@ -314,12 +315,16 @@ fn by_id(selection: &MessageSelection) -> Option<CandidateQuery> {
 }
 
 /// Returns what few messages have of the reader's copies: a flag, or a mention.
-fn by_own_copies(selection: &MessageSelection) -> Option<CandidateQuery> {
+fn by_own_copies(selection: &ReadableMessageSelection) -> Option<CandidateQuery> {
     let reader = selection.user_id.0;
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     let flagged = asked().find_map(|condition| match condition {
-        NarrowCondition::IsFlag(flag) if flag_set::keeps(*flag) => Some(CandidateQuery::Marked(reader, flag.number())),
-        NarrowCondition::IsFlag(flag) if *flag != Flag::Read => Some(CandidateQuery::Flagged(reader, flag.number())),
+        NarrowCondition::IsFlag(flag) if flag_set::keeps(*flag) => {
+            Some(CandidateQuery::Marked(reader, flag.database_number()))
+        }
+        NarrowCondition::IsFlag(flag) if *flag != MessageFlag::Read => {
+            Some(CandidateQuery::Flagged(reader, flag.database_number()))
+        }
         _ => None,
     });
     let mentioned =
@@ -328,33 +333,37 @@ fn by_own_copies(selection: &MessageSelection) -> Option<CandidateQuery> {
 }
 
 /// Returns whether only followed topics are wanted.
-fn asks_followed(selection: &MessageSelection) -> bool {
+fn asks_followed(selection: &ReadableMessageSelection) -> bool {
     let asked = NarrowCondition::IsFollowed(selection.user_id);
     selection.terms.iter().any(|term| !term.negated && term.condition == asked)
 }
 
 /// Returns whether only what was not read is wanted.
-pub(crate) fn asks_unread(selection: &MessageSelection) -> bool {
+pub(crate) fn asks_unread(selection: &ReadableMessageSelection) -> bool {
     selection.terms.iter().any(|term| !term.negated && term.condition == NarrowCondition::IsUnread)
 }
 
 /// A recipient with a message up to which nothing of it is wanted.
-fn pair(selection: &MessageSelection, recipient: Recipient, unread: Option<&UserFlags>) -> String {
+fn pair(selection: &ReadableMessageSelection, recipient: Recipient, unread: Option<&UserFlags>) -> String {
     format!("[{},{}]", i64::from(recipient), wanted_after(selection, recipient, unread))
 }
 
 /// A channel with such a message and the key of a topic.
-fn triple(selection: &MessageSelection, (id, topic_key): (ChannelId, String), unread: Option<&UserFlags>) -> String {
+fn triple(
+    selection: &ReadableMessageSelection,
+    (id, topic_key): (ChannelId, String),
+    unread: Option<&UserFlags>,
+) -> String {
     let recipient = Recipient::Channel(id);
     let after = wanted_after(selection, recipient, unread);
     serde_json::json!([i64::from(recipient), after, topic_key]).to_string()
 }
 
 /// A message up to which nothing of the recipient is wanted.
-fn wanted_after(selection: &MessageSelection, recipient: Recipient, unread: Option<&UserFlags>) -> i64 {
+fn wanted_after(selection: &ReadableMessageSelection, recipient: Recipient, unread: Option<&UserFlags>) -> i64 {
     let permitted = match recipient {
         Recipient::Channel(id) => {
-            let spans = selection.bounds(id).and_then(ReadableRange::spans);
+            let spans = selection.readable_range(id).and_then(ReadableChannelRange::subscription_periods);
             spans.and_then(|spans| spans.first()).map_or(0, |span| span.after.0)
         }
         Recipient::Direct(_) => 0,

@@ -4,7 +4,7 @@
 //! they are gone when the log is pruned.
 
 use chat_core::StoreError;
-use chat_core::model::change::{ItemKind, UserItemKind};
+use chat_core::model::realm_change::{RealmItemKind, UserItemKind};
 use chat_core::model::user::{ApiKey, KeyHash, KeyHasher};
 use serde_json::Value;
 use sql_engines::PerEngine;
@@ -91,7 +91,7 @@ async fn letters(tx: &mut Tx, cipher: &SecretCipher) -> Result<usize, StoreError
 }
 
 async fn rehash_invitations(tx: &mut Tx, hasher: &KeyHasher) -> Result<(), StoreError> {
-    let kind = ItemKind::Invitation.name();
+    let kind = RealmItemKind::Invitation.name();
     let rows: Vec<(i64, String)> = run!(tx.on(), fetch_all: sqlx::query_as(INVITATIONS).bind(kind)).map_err(failed)?;
     for (number, document) in rows {
         let document = rehashed(&document, hasher)?;
@@ -117,7 +117,7 @@ fn rehashed(document: &str, hasher: &KeyHasher) -> Result<String, StoreError> {
     let mut document: Value = serde_json::from_str(document).map_err(failed)?;
     if let Some(secret) = document.get_mut("secret") {
         let digest: KeyHash = serde_json::from_value(secret.take()).map_err(failed)?;
-        *secret = serde_json::to_value(hasher.upgrade(digest)).map_err(failed)?;
+        *secret = serde_json::to_value(hasher.upgrade_digest(digest)).map_err(failed)?;
     }
     Ok(document.to_string())
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use chat_core::StoreError;
 use chat_core::id::{DraftId, EventId, UserId};
-use chat_core::messages::draft::{Draft, DraftChange, DraftOutcome, DraftStore, MAX_DRAFTS};
+use chat_core::messages::draft::{AddDraftsOutcome, Draft, DraftChange, DraftStore, MAX_DRAFTS_PER_USER};
 use sql_engines::{insert_rows_statement, power_of_two_chunks};
 
 use crate::engine::{Tx, run};
@@ -58,7 +58,7 @@ async fn finish(
         return Ok(false);
     }
     let (user_id, news) = change;
-    writing.push(at_s, Vec::new(), Some(news.event(user_id)));
+    writing.push(at_s, Vec::new(), Some(news.into_event(user_id)));
     let records = writing.commit().await?;
     shared.publish(records).await;
     Ok(true)
@@ -71,32 +71,32 @@ impl DraftStore for ChatStore {
         user_id: UserId,
         drafts: &[Draft],
         (decided_at, at_s): (EventId, i64),
-    ) -> Result<DraftOutcome, StoreError> {
+    ) -> Result<AddDraftsOutcome, StoreError> {
         let mut writing = LogTransaction::begin(&self.shared).await?;
         if decided_at < writing.changed {
             writing.roll_back().await?;
             // Whoever decides again needs what they did not know.
             self.shared.catch_up().await?;
-            return Ok(DraftOutcome::Stale);
+            return Ok(AddDraftsOutcome::Stale);
         }
         let have: i64 = run!(writing.tx.on(), fetch_one: sqlx::query_scalar(COUNT).bind(user_id.0)).map_err(failed)?;
-        if usize::try_from(have).unwrap_or(usize::MAX).saturating_add(drafts.len()) > MAX_DRAFTS {
+        if usize::try_from(have).unwrap_or(usize::MAX).saturating_add(drafts.len()) > MAX_DRAFTS_PER_USER {
             writing.roll_back().await?;
-            return Ok(DraftOutcome::Full);
+            return Ok(AddDraftsOutcome::Full);
         }
         let mut rows = Vec::with_capacity(drafts.len());
         for draft in drafts {
             let id = DraftId(writing.next().0);
             rows.push((id, user_id, text(draft)?));
-            writing.push(at_s, Vec::new(), Some(DraftChange::Added(id, draft).event(user_id)));
+            writing.push(at_s, Vec::new(), Some(DraftChange::Added(id, draft).into_event(user_id)));
         }
         insert(&mut writing.tx, &rows).await?;
         let records = writing.commit().await?;
         self.shared.publish(records).await;
-        Ok(DraftOutcome::Done(rows.into_iter().map(|(id, ..)| id).collect()))
+        Ok(AddDraftsOutcome::Done(rows.into_iter().map(|(id, ..)| id).collect()))
     }
 
-    async fn drafts_of(&self, user_id: UserId) -> Result<Vec<(DraftId, Draft)>, StoreError> {
+    async fn drafts_of_user(&self, user_id: UserId) -> Result<Vec<(DraftId, Draft)>, StoreError> {
         let rows: Vec<(i64, String)> =
             run!(self.shared.db.reader(), fetch_all: sqlx::query_as(OF).bind(user_id.0)).map_err(failed)?;
         let read = |(id, document): (i64, String)| Ok((DraftId(id), serde_json::from_str(&document).map_err(failed)?));

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use chat_core::StoreError;
+use chat_core::event_log::event::NewEvent;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::log::event::NewEvent;
-use chat_core::messages::store::{MessageEdit, WriteGuard, WriteOutcome};
+use chat_core::messages::store::{MessageEdit, MessageWriteGuard, MessageWriteOutcome};
 use chat_core::model::message::{ContentFlags, EditHistoryEntry, Reaction, Recipient, topic_key};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use sql_engines::encode_numbers_parameter;
 
 use crate::attachment;
@@ -70,19 +70,21 @@ ON CONFLICT (message_id, user_id, kind, code) DO NOTHING";
 const UNREACT: &str = "DELETE FROM reaction WHERE message_id = $1 AND user_id = $2 AND kind = $3 AND code = $4";
 
 /// Edits a message and moves those that go with it.
-pub(crate) async fn edit(shared: &Shared, edit: MessageEdit) -> Result<WriteOutcome, StoreError> {
-    let decided = WriteGuard { realm: edit.decided_at, messages: vec![(edit.id, edit.revision)] };
-    let Some(mut writing) = write_guard::begin(shared, &decided).await? else { return Ok(WriteOutcome::Unchanged) };
+pub(crate) async fn edit(shared: &Shared, edit: MessageEdit) -> Result<MessageWriteOutcome, StoreError> {
+    let decided = MessageWriteGuard { realm: edit.decided_at, messages: vec![(edit.id, edit.revision)] };
+    let Some(mut writing) = write_guard::begin(shared, &decided).await? else {
+        return Ok(MessageWriteOutcome::Unchanged);
+    };
     let place = writing.next();
     if !are_together(&mut writing, &edit).await? {
         write_guard::refuse(shared, writing).await?;
-        return Ok(WriteOutcome::Unchanged);
+        return Ok(MessageWriteOutcome::Unchanged);
     }
     run!(writing.tx.on(), execute: sqlx::query(CLAIM).bind(edit.id.0).bind(place.0)).map_err(failed)?;
     keep(&mut writing, &edit, place).await?;
     if let Some((content, html, content_flags)) = &edit.content {
         run!(writing.tx.on(), execute: sqlx::query(SET_CONTENT)
-            .bind(edit.id.0).bind(content).bind(html).bind(content_flags.bits()).bind(edit.at_s))
+            .bind(edit.id.0).bind(content).bind(html).bind(content_flags.to_bits()).bind(edit.at_s))
         .map_err(failed)?;
         attachment::use_only(&mut writing, (edit.id, &edit.attachments), edit.at_s).await?;
         flags::set_of_text(&mut writing.tx, edit.id, &edit.flags).await?;
@@ -165,7 +167,7 @@ async fn move_messages(
         .bind(&key)
         .bind(edit.at_s)
         .bind(place.0)
-        .bind(moved_in.bits()))
+        .bind(moved_in.to_bits()))
     .map_err(failed)?;
     for (user_id, reading) in read {
         read_set::change(&mut writing.tx, &realm, (user_id, to), &reading).await?;
@@ -243,13 +245,15 @@ pub(crate) fn past(
 /// Deletes messages with everything users made of them.
 pub(crate) async fn delete(
     shared: &Shared,
-    decided: &WriteGuard,
+    decided: &MessageWriteGuard,
     (at_s, events): (i64, Vec<NewEvent>),
-) -> Result<WriteOutcome, StoreError> {
+) -> Result<MessageWriteOutcome, StoreError> {
     if decided.messages.is_empty() {
-        return Ok(WriteOutcome::Unchanged);
+        return Ok(MessageWriteOutcome::Unchanged);
     }
-    let Some(mut writing) = write_guard::begin(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
+    let Some(mut writing) = write_guard::begin(shared, decided).await? else {
+        return Ok(MessageWriteOutcome::Unchanged);
+    };
     let messages = &decided.messages;
     let ids = encode_numbers_parameter(messages.iter().map(|(id, _)| id.0));
     let gone: Vec<MessageId> = messages.iter().map(|(id, _)| *id).collect();
@@ -273,24 +277,26 @@ pub(crate) async fn delete(
 /// Adds a reaction.
 pub(crate) async fn react(
     shared: &Shared,
-    decided: &WriteGuard,
+    decided: &MessageWriteGuard,
     reaction: &Reaction,
     (at_s, event): (i64, NewEvent),
-) -> Result<WriteOutcome, StoreError> {
-    let [(id, _)] = decided.messages[..] else { return Ok(WriteOutcome::Unchanged) };
-    let Some(mut writing) = write_guard::begin(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
+) -> Result<MessageWriteOutcome, StoreError> {
+    let [(id, _)] = decided.messages[..] else { return Ok(MessageWriteOutcome::Unchanged) };
+    let Some(mut writing) = write_guard::begin(shared, decided).await? else {
+        return Ok(MessageWriteOutcome::Unchanged);
+    };
     let place = writing.next();
     let added = run!(writing.tx.on(), execute: sqlx::query(REACT)
         .bind(id.0)
         .bind(reaction.user_id.0)
-        .bind(reaction.reaction_type.name())
+        .bind(reaction.reaction_type.wire_name())
         .bind(&reaction.emoji_code)
         .bind(&reaction.emoji_name)
         .bind(place.0))
     .map_err(failed)?;
     if added == 0 {
         writing.roll_back().await?;
-        return Ok(WriteOutcome::Unchanged);
+        return Ok(MessageWriteOutcome::Unchanged);
     }
     finish(shared, writing, (at_s, vec![event]), |shared| shared.memory.channel_windows.forget(&[id])).await
 }
@@ -298,21 +304,23 @@ pub(crate) async fn react(
 /// Takes a reaction away.
 pub(crate) async fn unreact(
     shared: &Shared,
-    decided: &WriteGuard,
+    decided: &MessageWriteGuard,
     reaction: &Reaction,
     (at_s, event): (i64, NewEvent),
-) -> Result<WriteOutcome, StoreError> {
-    let [(id, _)] = decided.messages[..] else { return Ok(WriteOutcome::Unchanged) };
-    let Some(mut writing) = write_guard::begin(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
+) -> Result<MessageWriteOutcome, StoreError> {
+    let [(id, _)] = decided.messages[..] else { return Ok(MessageWriteOutcome::Unchanged) };
+    let Some(mut writing) = write_guard::begin(shared, decided).await? else {
+        return Ok(MessageWriteOutcome::Unchanged);
+    };
     let removed = run!(writing.tx.on(), execute: sqlx::query(UNREACT)
         .bind(id.0)
         .bind(reaction.user_id.0)
-        .bind(reaction.reaction_type.name())
+        .bind(reaction.reaction_type.wire_name())
         .bind(&reaction.emoji_code))
     .map_err(failed)?;
     if removed == 0 {
         writing.roll_back().await?;
-        return Ok(WriteOutcome::Unchanged);
+        return Ok(MessageWriteOutcome::Unchanged);
     }
     finish(shared, writing, (at_s, vec![event]), |shared| shared.memory.channel_windows.forget(&[id])).await
 }
@@ -323,7 +331,7 @@ pub(crate) async fn finish(
     mut writing: LogTransaction,
     (at_s, events): (i64, Vec<NewEvent>),
     forget: impl FnOnce(&Shared),
-) -> Result<WriteOutcome, StoreError> {
+) -> Result<MessageWriteOutcome, StoreError> {
     let mut last = writing.next();
     if events.is_empty() {
         // The place was given as a revision and belongs to nobody else.
@@ -336,5 +344,5 @@ pub(crate) async fn finish(
     // Whatever the events say.
     forget(shared);
     shared.publish(records).await;
-    Ok(WriteOutcome::Done(last))
+    Ok(MessageWriteOutcome::Done(last))
 }

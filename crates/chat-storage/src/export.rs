@@ -11,11 +11,13 @@ use async_trait::async_trait;
 use chat_core::StoreError;
 use chat_core::files::AttachmentStore as _;
 use chat_core::id::{ChannelId, DraftId, MessageId, UserId};
-use chat_core::model::message::{EditHistoryEntry, Flag, Message, Reaction, Recipient, Submessage};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::import_export::export::{
+    ExportError, ExportMessageCounts, ExportStore, ExportedMessage, OrganizationExport,
+};
+use chat_core::model::message::{EditHistoryEntry, Message, MessageFlag, Reaction, Recipient, Submessage};
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::KeyHasher;
 use chat_core::organization::data_exports::OrganizationSize;
-use chat_core::transfer::export::{Export, ExportError, ExportStore, ExportedMessage, MessageCounts};
 
 use crate::edit::{self, EditRow};
 use crate::engine::{Tx, run};
@@ -65,7 +67,7 @@ const LEFT: [(&str, &str); 2] = [
 
 #[async_trait]
 impl ExportStore for ChatStore {
-    async fn export(&self, export: &mut Export<'_>) -> Result<(), ExportError> {
+    async fn export_organization(&self, export: &mut OrganizationExport<'_>) -> Result<(), ExportError> {
         let mut tx = self.shared.db.begin_reading().await.map_err(failed)?;
         let shown = show(&mut tx, self.shared.cipher.hasher(), export).await;
         tx.roll_back().await.map_err(failed)?;
@@ -76,16 +78,16 @@ impl ExportStore for ChatStore {
         let limit = i64::try_from(messages_max.saturating_add(1)).unwrap_or(i64::MAX);
         let counted: i64 =
             run!(self.shared.db.reader(), fetch_one: sqlx::query_scalar(COUNT_UP_TO).bind(limit)).map_err(failed)?;
-        let upload_bytes = self.used_bytes().await?;
+        let upload_bytes = self.total_upload_bytes().await?;
         Ok(OrganizationSize { messages: counted.unsigned_abs(), upload_bytes })
     }
 }
 
-async fn show(tx: &mut Tx, key_hasher: &KeyHasher, export: &mut Export<'_>) -> Result<(), ExportError> {
+async fn show(tx: &mut Tx, key_hasher: &KeyHasher, export: &mut OrganizationExport<'_>) -> Result<(), ExportError> {
     let realm = Arc::new(realm::load_in(tx, key_hasher).await?);
     let (count, last): (i64, i64) = run!(tx.on(), fetch_one: sqlx::query_as(COUNT)).map_err(failed)?;
-    let messages = MessageCounts { count: count.unsigned_abs(), last: MessageId(last) };
-    export.begin(&realm, messages)?;
+    let messages = ExportMessageCounts { count: count.unsigned_abs(), last: MessageId(last) };
+    export.write_organization(&realm, messages)?;
     let ever = ever_in(&realm);
     let limit = page_limit(&ever);
     let mut after = 0;
@@ -93,22 +95,22 @@ async fn show(tx: &mut Tx, key_hasher: &KeyHasher, export: &mut Export<'_>) -> R
         let page = page(tx, (&realm, &ever), (after, limit)).await?;
         let Some(last) = page.last() else { break };
         after = last.message.id.0;
-        export.messages(&page)?;
+        export.write_message_page(&page)?;
     }
     let waiting: Vec<scheduled::Row> = run!(tx.on(), fetch_all: sqlx::query_as(SCHEDULED)).map_err(failed)?;
-    export.scheduled(&waiting.into_iter().map(scheduled::scheduled).collect::<Vec<_>>())?;
+    export.write_scheduled_messages(&waiting.into_iter().map(scheduled::scheduled).collect::<Vec<_>>())?;
     uploads(tx, export).await?;
     drafts(tx, export).await?;
     bot_storage(tx, export).await?;
     for (what, sql) in LEFT {
         let count: i64 = run!(tx.on(), fetch_one: sqlx::query_scalar(sql)).map_err(failed)?;
-        export.leave(what, usize::try_from(count).unwrap_or_default());
+        export.count_omitted(what, usize::try_from(count).unwrap_or_default());
     }
-    Ok(export.end()?)
+    Ok(export.write_message_references()?)
 }
 
 /// Shows uploads, each with the messages that use it.
-async fn uploads(tx: &mut Tx, export: &mut Export<'_>) -> Result<(), ExportError> {
+async fn uploads(tx: &mut Tx, export: &mut OrganizationExport<'_>) -> Result<(), ExportError> {
     let mut after = 0;
     loop {
         let rows: Vec<attachment::Row> =
@@ -125,12 +127,12 @@ async fn uploads(tx: &mut Tx, export: &mut Export<'_>) -> Result<(), ExportError
             let messages = messages.remove(&upload.id.0).unwrap_or_default();
             Ok((upload, messages))
         };
-        export.uploads(&rows.into_iter().map(with_messages).collect::<Result<Vec<_>, StoreError>>()?)?;
+        export.write_uploads(&rows.into_iter().map(with_messages).collect::<Result<Vec<_>, StoreError>>()?)?;
         after = until;
     }
 }
 
-async fn drafts(tx: &mut Tx, export: &mut Export<'_>) -> Result<(), ExportError> {
+async fn drafts(tx: &mut Tx, export: &mut OrganizationExport<'_>) -> Result<(), ExportError> {
     let mut after = 0;
     loop {
         let rows: Vec<(i64, i64, String)> =
@@ -140,19 +142,19 @@ async fn drafts(tx: &mut Tx, export: &mut Export<'_>) -> Result<(), ExportError>
         let draft = |(id, author, document): (i64, i64, String)| {
             Ok((DraftId(id), UserId(author), serde_json::from_str(&document).map_err(failed)?))
         };
-        export.drafts(&rows.into_iter().map(draft).collect::<Result<Vec<_>, StoreError>>()?)?;
+        export.write_drafts(&rows.into_iter().map(draft).collect::<Result<Vec<_>, StoreError>>()?)?;
     }
 }
 
 /// Shows what programs of bots keep, bot by bot: each has a bound.
-async fn bot_storage(tx: &mut Tx, export: &mut Export<'_>) -> Result<(), ExportError> {
+async fn bot_storage(tx: &mut Tx, export: &mut OrganizationExport<'_>) -> Result<(), ExportError> {
     let bots: Vec<i64> = run!(tx.on(), fetch_all: sqlx::query_scalar(KEEPERS)).map_err(failed)?;
     for bot in bots {
         let rows: Vec<(String, String)> = run!(tx.on(), fetch_all: sqlx::query_as(KEPT).bind(bot)).map_err(failed)?;
         // The engines order texts differently.
         let mut kept: Vec<_> = rows.into_iter().map(|(key, value)| (UserId(bot), key, value)).collect();
         kept.sort();
-        export.bot_storage(&kept)?;
+        export.write_bot_storage(&kept)?;
     }
     Ok(())
 }
@@ -163,7 +165,7 @@ type Ever = HashMap<ChannelId, Vec<UserId>>;
 fn ever_in(realm: &RealmSnapshot) -> Ever {
     let mut ever = Ever::new();
     for user in realm.users() {
-        for (channel, _) in realm.memberships(user.id) {
+        for (channel, _) in realm.memberships_of_user(user.id) {
             ever.entry(channel).or_default().push(user.id);
         }
     }
@@ -195,7 +197,7 @@ async fn page(
         let has_copy = |user: &UserId| match message.recipient {
             Recipient::Direct(_) => false,
             Recipient::Channel(channel) => {
-                realm.membership(channel, *user).is_some_and(|membership| membership.received(message.id))
+                realm.membership(channel, *user).is_some_and(|membership| membership.was_subscribed_at(message.id))
             }
         };
         let mut users: BTreeSet<UserId> = flags.keys().copied().collect();
@@ -210,7 +212,7 @@ async fn page(
             let set = read.get(&(message.recipient, user));
             let own = RecipientFlags::new((realm, user), message.recipient, set);
             let mut flags = own.flags_of(&facts, flags.remove(&user).unwrap_or_default());
-            flags.retain(|flag| *flag != Flag::Historical || !has_copy(&user));
+            flags.retain(|flag| *flag != MessageFlag::Historical || !has_copy(&user));
             (user, flags)
         };
         let copies = users.into_iter().map(copy).collect();
@@ -225,7 +227,7 @@ struct MessageDetails {
     reactions: HashMap<i64, Vec<Reaction>>,
     submessages: HashMap<i64, Vec<Submessage>>,
     past: HashMap<i64, Vec<EditHistoryEntry>>,
-    flags: HashMap<i64, BTreeMap<UserId, Vec<Flag>>>,
+    flags: HashMap<i64, BTreeMap<UserId, Vec<MessageFlag>>>,
 }
 
 impl MessageDetails {
@@ -247,10 +249,15 @@ impl MessageDetails {
         }
         let rows: Vec<(i64, i64, i64)> =
             run!(tx.on(), fetch_all: sqlx::query_as(FLAGS).bind(after).bind(until)).map_err(failed)?;
-        let mut flags: HashMap<i64, BTreeMap<UserId, Vec<Flag>>> = HashMap::new();
+        let mut flags: HashMap<i64, BTreeMap<UserId, Vec<MessageFlag>>> = HashMap::new();
         let own = flag_set::between(tx, (after, until)).await?;
         for (message, user, flag) in rows.into_iter().chain(own) {
-            flags.entry(message).or_default().entry(UserId(user)).or_default().extend(Flag::numbered(flag));
+            flags
+                .entry(message)
+                .or_default()
+                .entry(UserId(user))
+                .or_default()
+                .extend(MessageFlag::from_database_number(flag));
         }
         Ok(Self { reactions, submessages, past, flags })
     }

@@ -1,6 +1,6 @@
 //! What can go wrong, distinguished by what the caller can do about it.
 
-use chat_core::{StoreError, TooCostly, Unavailable};
+use chat_core::{DatabaseUnavailable, SearchTimeout, StoreError};
 use sql_engines::{is_outage, is_statement_interrupted};
 
 /// The reason why the secrets in the database cannot be used.
@@ -24,12 +24,12 @@ pub enum StoredSecretsError {
 pub(crate) fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
     let error = error.into();
     let is_outage = error.downcast_ref::<sqlx::Error>().is_some_and(is_outage);
-    StoreError(if is_outage { Box::new(Unavailable(error)) } else { error })
+    StoreError(if is_outage { Box::new(DatabaseUnavailable(error)) } else { error })
 }
 
 /// As [`failed`], of a search: one that its engine ended because it took too long is distinguished.
 pub(crate) fn search_failed(error: sqlx::Error) -> StoreError {
-    if is_statement_interrupted(&error) { StoreError(Box::new(TooCostly)) } else { failed(error) }
+    if is_statement_interrupted(&error) { StoreError(Box::new(SearchTimeout)) } else { failed(error) }
 }
 
 #[cfg(test)]
@@ -38,8 +38,8 @@ mod tests {
 
     #[test]
     fn an_outage_is_told_from_other_failures() {
-        assert!(failed(sqlx::Error::PoolTimedOut).is_unavailable());
-        assert!(!failed(sqlx::Error::RowNotFound).is_unavailable());
-        assert!(!failed("a text").is_unavailable());
+        assert!(failed(sqlx::Error::PoolTimedOut).is_database_unavailable());
+        assert!(!failed(sqlx::Error::RowNotFound).is_database_unavailable());
+        assert!(!failed("a text").is_database_unavailable());
     }
 }

@@ -1,8 +1,8 @@
 //! The first message of a channel: what is sent when it goes, or another comes before it.
 
 use chat_core::StoreError;
+use chat_core::event_log::event::{self, NewEvent};
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::log::event::{self, NewEvent};
 use chat_core::model::message::Recipient;
 use sql_engines::encode_numbers_parameter;
 
@@ -54,7 +54,7 @@ impl FirstMessages {
         for (id, before) in self.0 {
             let now = first(writing, id).await?;
             if let Some(channel) = realm.channel(id).filter(|_| now != before) {
-                events.push(event::begins(channel, now));
+                events.push(event::first_message_changed_event(channel, now));
             }
         }
         Ok(events)

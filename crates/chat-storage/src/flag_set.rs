@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chat_core::StoreError;
 use chat_core::id::{MessageId, UserId};
 use chat_core::model::flag_change::FlagOp;
-use chat_core::model::message::Flag;
+use chat_core::model::message::MessageFlag;
 use sql_engines::{SqlDialect, encode_numbers_parameter, insert_rows_statement, power_of_two_chunks};
 use sqlx::SqlStr;
 
@@ -39,8 +39,8 @@ type Row = (i64, i64, i64, String);
 type FlagSets = BTreeMap<FlagSetKey, BTreeSet<i64>>;
 
 /// Returns whether a flag is kept here. The others follow from a message's text, and are rows.
-pub(crate) fn keeps(flag: Flag) -> bool {
-    matches!(flag, Flag::Starred | Flag::Collapsed)
+pub(crate) fn keeps(flag: MessageFlag) -> bool {
+    matches!(flag, MessageFlag::Starred | MessageFlag::Collapsed)
 }
 
 /// Returns the stretches of these messages, each once, as a parameter.
@@ -70,9 +70,9 @@ ORDER BY e.value {order} LIMIT CAST($4 AS BIGINT)) AS picked"
 }
 
 /// All messages to which a user gave a flag, in the order of their numbers.
-pub(crate) async fn all(shared: &Shared, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError> {
+pub(crate) async fn all(shared: &Shared, user_id: UserId, flag: MessageFlag) -> Result<Vec<MessageId>, StoreError> {
     let rows: Vec<String> =
-        run!(shared.db.reader(), fetch_all: sqlx::query_scalar(OF_USER).bind(user_id.0).bind(flag.number()))
+        run!(shared.db.reader(), fetch_all: sqlx::query_scalar(OF_USER).bind(user_id.0).bind(flag.database_number()))
             .map_err(failed)?;
     let mut ids: BTreeSet<i64> = BTreeSet::new();
     for text in rows {
@@ -84,13 +84,13 @@ pub(crate) async fn all(shared: &Shared, user_id: UserId, flag: Flag) -> Result<
 /// Those of a user's messages that have a flag, of all in the stretches of these.
 pub(crate) async fn near(
     shared: &Shared,
-    (user_id, flag): (UserId, Flag),
+    (user_id, flag): (UserId, MessageFlag),
     ids: &[MessageId],
 ) -> Result<BTreeSet<i64>, StoreError> {
     let sql = LOAD.text_for_dialect(shared.db.dialect());
     let wanted = stretches(ids.iter().map(|id| id.0));
     let rows: Vec<Row> = run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone())
-        .bind(user_id.0).bind(flag.number()).bind(&wanted))
+        .bind(user_id.0).bind(flag.database_number()).bind(&wanted))
     .map_err(failed)?;
     Ok(sets(rows)?.into_values().flatten().collect())
 }
@@ -111,17 +111,17 @@ pub(crate) async fn between(tx: &mut Tx, (after, until): (i64, i64)) -> Result<V
 pub(crate) async fn change(
     tx: &mut Tx,
     user_id: UserId,
-    (flag, op): (Flag, FlagOp),
+    (flag, op): (MessageFlag, FlagOp),
     ids: &[i64],
 ) -> Result<(), StoreError> {
     let wanted = stretches(ids.iter().copied());
     let sql = LOAD.text_for_dialect(tx.dialect());
     let rows: Vec<Row> = run!(tx.on(), fetch_all: sqlx::query_as(sql.clone())
-        .bind(user_id.0).bind(flag.number()).bind(&wanted))
+        .bind(user_id.0).bind(flag.database_number()).bind(&wanted))
     .map_err(failed)?;
     let mut sets = sets(rows)?;
     for id in ids {
-        let set = sets.entry((user_id.0, flag.number(), id / STRETCH)).or_default();
+        let set = sets.entry((user_id.0, flag.database_number(), id / STRETCH)).or_default();
         match op {
             FlagOp::Add => set.insert(*id),
             FlagOp::Remove => set.remove(id),
@@ -132,13 +132,13 @@ pub(crate) async fn change(
 }
 
 /// Adds what many users marked.
-pub(crate) async fn add(tx: &mut Tx, marked: &[(UserId, Flag, MessageId)]) -> Result<(), StoreError> {
+pub(crate) async fn add(tx: &mut Tx, marked: &[(UserId, MessageFlag, MessageId)]) -> Result<(), StoreError> {
     if marked.is_empty() {
         return Ok(());
     }
     let mut sets = of_all(tx, &stretches(marked.iter().map(|(.., id)| id.0))).await?;
     for (user, flag, id) in marked {
-        sets.entry((user.0, flag.number(), id.0 / STRETCH)).or_default().insert(id.0);
+        sets.entry((user.0, flag.database_number(), id.0 / STRETCH)).or_default().insert(id.0);
     }
     put(tx, sets).await
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use chat_core::StoreError;
+use chat_core::event_log::event::NewEvent;
 use chat_core::id::{MessageId, UserId};
-use chat_core::log::event::NewEvent;
-use chat_core::messages::store::{FlagWriteGuard, WriteOutcome};
-use chat_core::model::channel::Membership;
+use chat_core::messages::store::{FlagWriteGuard, MessageWriteOutcome};
+use chat_core::model::channel::ChannelMembership;
 use chat_core::model::flag_change::FlagOp;
-use chat_core::model::message::{ContentFlags, Flag, Message, Recipient};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::message::{ContentFlags, Message, MessageFlag, Recipient};
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user_message::UserMessage;
 use sql_engines::encode_numbers_parameter;
 
@@ -118,14 +118,18 @@ impl UserFlags {
     }
 
     /// Returns the user's flags of these messages, in their order.
-    pub(crate) async fn flags(&self, shared: &Shared, messages: &[MessageFacts]) -> Result<Vec<Vec<Flag>>, StoreError> {
+    pub(crate) async fn flags(
+        &self,
+        shared: &Shared,
+        messages: &[MessageFacts],
+    ) -> Result<Vec<Vec<MessageFlag>>, StoreError> {
         let mut rare = rare(shared, self.user_id, messages.iter().map(|message| message.id)).await?;
         let flags = |message: &MessageFacts| self.flags_of(message, rare.remove(&message.id.0).unwrap_or_default());
         Ok(messages.iter().map(flags).collect())
     }
 
     /// Returns the user's flags of a message, of which the rare ones are known.
-    pub(crate) fn flags_of(&self, message: &MessageFacts, rare: Vec<Flag>) -> Vec<Flag> {
+    pub(crate) fn flags_of(&self, message: &MessageFacts, rare: Vec<MessageFlag>) -> Vec<MessageFlag> {
         self.of_one(message.recipient).flags_of(message, rare)
     }
 }
@@ -137,7 +141,7 @@ pub(crate) struct RecipientFlags<'a> {
     is_left: bool,
     is_channel: bool,
     /// What there is between the channel and the user.
-    membership: Option<&'a Membership>,
+    membership: Option<&'a ChannelMembership>,
     /// The realm, where the user has muted a user in it.
     mutes: Option<&'a RealmSnapshot>,
     read: Option<&'a ReadSet>,
@@ -156,7 +160,7 @@ impl<'a> RecipientFlags<'a> {
             }
             Recipient::Direct(_) => (false, None, false),
         };
-        let mutes = realm.mutes_anybody(user_id).then_some(realm);
+        let mutes = realm.mutes_any_user(user_id).then_some(realm);
         Self { user_id, is_left, is_channel, membership, mutes, read }
     }
 
@@ -169,27 +173,27 @@ impl<'a> RecipientFlags<'a> {
 
     /// [`UserMessage::counts_as_read`].
     fn counts_as_read(&self, sender_id: UserId) -> bool {
-        self.is_left || self.mutes.is_some_and(|realm| realm.mutes(self.user_id, sender_id))
+        self.is_left || self.mutes.is_some_and(|realm| realm.mutes_user(self.user_id, sender_id))
     }
 
     fn received(&self, id: MessageId, content_flags: ContentFlags) -> bool {
-        let received = |membership: &Membership| membership.received_message(id, content_flags.moved_in);
+        let received = |membership: &ChannelMembership| membership.received_message(id, content_flags.moved_in);
         !self.is_channel || self.membership.is_some_and(received)
     }
 
     /// Returns the user's flags of a message that is here, of which the rare ones are known.
-    pub(crate) fn flags_of(&self, message: &MessageFacts, mut flags: Vec<Flag>) -> Vec<Flag> {
+    pub(crate) fn flags_of(&self, message: &MessageFacts, mut flags: Vec<MessageFlag>) -> Vec<MessageFlag> {
         if self.received(message.id, message.content_flags) {
             let own = message.sender_id == self.user_id && message.content_flags.read_by_sender;
             let is_read = own || self.read.is_some_and(|set| set.contains(message.id));
             if is_read || self.counts_as_read(message.sender_id) {
-                flags.push(Flag::Read);
+                flags.push(MessageFlag::Read);
             }
             if message.content_flags.mentions_channel {
-                flags.push(Flag::StreamWildcardMentioned);
+                flags.push(MessageFlag::StreamWildcardMentioned);
             }
         } else {
-            flags.extend([Flag::Read, Flag::Historical]);
+            flags.extend([MessageFlag::Read, MessageFlag::Historical]);
         }
         flags.sort_unstable();
         flags.dedup();
@@ -202,7 +206,7 @@ pub(crate) async fn find(
     shared: &Shared,
     user_id: UserId,
     ids: &[MessageId],
-    flag: Flag,
+    flag: MessageFlag,
 ) -> Result<Vec<UserMessage>, StoreError> {
     // Who was answered by another node asks this one next.
     shared.hear_all().await?;
@@ -215,7 +219,7 @@ pub(crate) async fn find(
         None => message_index::find(shared, ids.iter().map(|id| id.0)).await?.into_iter().map(copy).collect(),
     };
     let mut rare = rare_among(shared, (user_id, flag), ids).await?;
-    if ids.len() >= MANY && flag != Flag::Read {
+    if ids.len() >= MANY && flag != MessageFlag::Read {
         // What the user gave is all there is to it.
         for (facts, copy) in &mut copies {
             copy.flags = rare.remove(&facts.id.0).unwrap_or_default();
@@ -257,13 +261,13 @@ pub(crate) async fn flags(
     shared: &Shared,
     user_id: UserId,
     messages: &[Message],
-) -> Result<Vec<Vec<Flag>>, StoreError> {
+) -> Result<Vec<Vec<MessageFlag>>, StoreError> {
     let Some(newest) = messages.iter().map(|message| message.revision).max() else { return Ok(Vec::new()) };
     // Who was answered by another node asks this one next.
     shared.hear_all().await?;
     let mut rare = rare(shared, user_id, messages.iter().map(|message| message.id)).await?;
     let realm = shared.memory.realm.current();
-    let mut flags = |sets: &HashMap<Recipient, ReadSet>| -> Vec<Vec<Flag>> {
+    let mut flags = |sets: &HashMap<Recipient, ReadSet>| -> Vec<Vec<MessageFlag>> {
         let of = |message: &Message| {
             let here = RecipientFlags::new((&realm, user_id), message.recipient, sets.get(&message.recipient));
             here.flags_of(&MessageFacts::from(message), rare.remove(&message.id.0).unwrap_or_default())
@@ -317,9 +321,9 @@ fn copy(found: FoundMessage) -> (MessageFacts, UserMessage) {
 /// A user's flags of these messages that are rows, as far as a change of this flag asks for them.
 async fn rare_among(
     shared: &Shared,
-    (user_id, flag): (UserId, Flag),
+    (user_id, flag): (UserId, MessageFlag),
     ids: &[MessageId],
-) -> Result<HashMap<i64, Vec<Flag>>, StoreError> {
+) -> Result<HashMap<i64, Vec<MessageFlag>>, StoreError> {
     let ends = ids.iter().min().zip(ids.iter().max());
     let Some((first, last)) = ends.filter(|_| ids.len() >= MANY) else {
         return rare(shared, user_id, ids.iter().copied()).await;
@@ -329,21 +333,21 @@ async fn rare_among(
         return Ok(marked.into_iter().map(|id| (id, vec![flag])).collect());
     }
     let asked = match flag {
-        Flag::Read => vec![Flag::Mentioned, Flag::TopicWildcardMentioned],
+        MessageFlag::Read => vec![MessageFlag::Mentioned, MessageFlag::TopicWildcardMentioned],
         other => vec![other],
     };
     let sql = AMONG.text_for_dialect(shared.db.dialect());
-    let asked = encode_numbers_parameter(asked.into_iter().map(Flag::number));
+    let asked = encode_numbers_parameter(asked.into_iter().map(MessageFlag::database_number));
     let rows: Vec<(i64, i64)> = run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone())
         .bind(user_id.0).bind(&asked).bind(first.0).bind(last.0))
     .map_err(failed)?;
     Ok(by_message(rows))
 }
 
-fn by_message(rows: Vec<(i64, i64)>) -> HashMap<i64, Vec<Flag>> {
-    let mut flags: HashMap<i64, Vec<Flag>> = HashMap::new();
+fn by_message(rows: Vec<(i64, i64)>) -> HashMap<i64, Vec<MessageFlag>> {
+    let mut flags: HashMap<i64, Vec<MessageFlag>> = HashMap::new();
     for (message, flag) in rows {
-        flags.entry(message).or_default().extend(Flag::numbered(flag));
+        flags.entry(message).or_default().extend(MessageFlag::from_database_number(flag));
     }
     flags
 }
@@ -353,7 +357,7 @@ pub(crate) async fn rare(
     shared: &Shared,
     user_id: UserId,
     messages: impl IntoIterator<Item = MessageId>,
-) -> Result<HashMap<i64, Vec<Flag>>, StoreError> {
+) -> Result<HashMap<i64, Vec<MessageFlag>>, StoreError> {
     let ids: BTreeSet<i64> = messages.into_iter().map(|id| id.0).collect();
     let stretches = flag_set::stretches(ids.iter().copied());
     let wanted = encode_numbers_parameter(ids.iter().copied());
@@ -375,20 +379,31 @@ pub(crate) async fn rare(
 }
 
 /// Gives messages a flag that follows from their text, inside a transaction.
-async fn add_of_text(tx: &mut Tx, user_id: UserId, flag: Flag, messages: &[MessageId]) -> Result<(), StoreError> {
+async fn add_of_text(
+    tx: &mut Tx,
+    user_id: UserId,
+    flag: MessageFlag,
+    messages: &[MessageId],
+) -> Result<(), StoreError> {
     let sql = ADD.text_for_dialect(tx.dialect());
     let ids = encode_numbers_parameter(messages.iter().map(|id| id.0));
-    run!(tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(flag.number()).bind(&ids)).map_err(failed)?;
+    run!(tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(flag.database_number()).bind(&ids))
+        .map_err(failed)?;
     Ok(())
 }
 
 /// Flags that follow from what a message says, and are rows: those of `{flags_of}`.
-pub(crate) const OF_TEXT: [Flag; 3] = [Flag::Mentioned, Flag::TopicWildcardMentioned, Flag::HasAlertWord];
+pub(crate) const OF_TEXT: [MessageFlag; 3] =
+    [MessageFlag::Mentioned, MessageFlag::TopicWildcardMentioned, MessageFlag::HasAlertWord];
 
 /// Gives a message the flags of a new text, inside a transaction; those of the text before go.
-pub(crate) async fn set_of_text(tx: &mut Tx, message: MessageId, flags: &[(UserId, Flag)]) -> Result<(), StoreError> {
+pub(crate) async fn set_of_text(
+    tx: &mut Tx,
+    message: MessageId,
+    flags: &[(UserId, MessageFlag)],
+) -> Result<(), StoreError> {
     let sql = REMOVE_OF_TEXT.text_for_dialect(tx.dialect());
-    let kinds = encode_numbers_parameter(OF_TEXT.iter().map(|flag| flag.number()));
+    let kinds = encode_numbers_parameter(OF_TEXT.iter().map(|flag| flag.database_number()));
     run!(tx.on(), execute: sqlx::query(sql.clone()).bind(message.0).bind(&kinds)).map_err(failed)?;
     for (user_id, flag) in flags {
         add_of_text(tx, *user_id, *flag, &[message]).await?;
@@ -399,14 +414,14 @@ pub(crate) async fn set_of_text(tx: &mut Tx, message: MessageId, flags: &[(UserI
 /// Sets or takes away a user's flag, unless what was decided on has changed.
 pub(crate) async fn set_flag(
     shared: &Shared,
-    (user_id, (flag, op)): (UserId, (Flag, FlagOp)),
+    (user_id, (flag, op)): (UserId, (MessageFlag, FlagOp)),
     decided: &FlagWriteGuard,
     (at_s, event): (i64, NewEvent),
-) -> Result<WriteOutcome, StoreError> {
+) -> Result<MessageWriteOutcome, StoreError> {
     // All that the log holds up to its head is known then: what the user received follows from it, and where messages
     // are.
     let Some(mut writing) = write_guard::begin_flags(shared, decided).await? else {
-        return Ok(WriteOutcome::Unchanged);
+        return Ok(MessageWriteOutcome::Unchanged);
     };
     let messages = decided.messages.as_slice();
     let places = match shared.memory.message_index.look(|kept| places(kept, user_id, messages)).flatten() {
@@ -414,7 +429,7 @@ pub(crate) async fn set_flag(
         None => FlaggedLocations { of: by_recipient(&mut writing.tx, messages).await?, own: messages.to_vec() },
     };
     let mut looked = None;
-    if flag == Flag::Read {
+    if flag == MessageFlag::Read {
         if op == FlagOp::Remove && !places.own.is_empty() {
             let sql = NOT_READ_BY_SENDER.text_for_dialect(writing.tx.dialect());
             let ids = encode_numbers_parameter(places.own.iter().map(|id| id.0));
@@ -435,7 +450,7 @@ pub(crate) async fn set_flag(
     let at = writing.push(at_s, Vec::new(), Some(event));
     let records = writing.commit().await?;
     shared.memory.channel_windows.forget_reader(user_id);
-    if flag == Flag::Read && op == FlagOp::Remove && !places.own.is_empty() {
+    if flag == MessageFlag::Read && op == FlagOp::Remove && !places.own.is_empty() {
         // A message that its sender has no longer read is another message.
         shared.memory.channel_windows.forget_own(user_id, &places.own);
         shared.memory.message_index.set_unread(user_id, &places.own);
@@ -444,7 +459,7 @@ pub(crate) async fn set_flag(
     if let Some(looked) = looked {
         shared.memory.read_states.keep(user_id, ReadState { at, ..looked });
     }
-    Ok(WriteOutcome::Done(at))
+    Ok(MessageWriteOutcome::Done(at))
 }
 
 /// Where messages are that get a flag.
@@ -481,12 +496,12 @@ async fn by_recipient(tx: &mut Tx, ids: &[MessageId]) -> Result<BTreeMap<Recipie
 }
 
 /// Numbers of the user's messages with a rare flag.
-pub(crate) async fn flagged(shared: &Shared, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError> {
+pub(crate) async fn flagged(shared: &Shared, user_id: UserId, flag: MessageFlag) -> Result<Vec<MessageId>, StoreError> {
     if flag_set::keeps(flag) {
         return flag_set::all(shared, user_id, flag).await;
     }
     let ids: Vec<i64> =
-        run!(shared.db.reader(), fetch_all: sqlx::query_scalar(FLAGGED).bind(user_id.0).bind(flag.number()))
+        run!(shared.db.reader(), fetch_all: sqlx::query_scalar(FLAGGED).bind(user_id.0).bind(flag.database_number()))
             .map_err(failed)?;
     Ok(ids.into_iter().map(MessageId).collect())
 }
@@ -495,7 +510,7 @@ pub(crate) async fn flagged(shared: &Shared, user_id: UserId, flag: Flag) -> Res
 pub(crate) async fn readers(shared: &Shared, message: &Message) -> Result<Vec<UserId>, StoreError> {
     let realm = shared.memory.realm.current();
     let read = read_set::readers(&shared.db, message.recipient, message.id).await?;
-    let copy = UserMessage::of(message, Vec::new());
+    let copy = UserMessage::from_message(message, Vec::new());
     let counted: Vec<UserId> = match message.recipient {
         Recipient::Channel(_) => realm.users().map(|user| user.id).collect(),
         Recipient::Direct(_) => message.direct_users.clone(),

@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use chat_core::StoreError;
+use chat_core::event_log::realm_commit::CredentialChange;
 use chat_core::files::Attachment;
-use chat_core::id::{DirectId, MessageId, UserId};
-use chat_core::log::commit::CredentialChange;
-use chat_core::model::change::RealmChange;
-use chat_core::model::message::{Flag, Recipient};
-use chat_core::transfer::import::{
-    ImportCheckpoint, ImportStepOutcome, ImportStore, ImportedExtras, ImportedMessage, ImportedOrganization,
-    ImportedReactions,
+use chat_core::id::{DirectConversationId, MessageId, UserId};
+use chat_core::import_export::import::{
+    ImportCheckpoint, ImportStepOutcome, ImportStore, ImportedDraftsAndBotStorage, ImportedMessage,
+    ImportedOrganization, ImportedReactions,
 };
+use chat_core::model::message::{MessageFlag, Recipient};
+use chat_core::model::realm_change::RealmChange;
 use sql_engines::{encode_numbers_parameter, insert_rows_statement, power_of_two_chunks};
 
 use crate::dialect::Sql;
@@ -45,7 +45,7 @@ static THERE: Sql = Sql::new("SELECT id FROM message WHERE id {in_numbers:$1}");
 
 #[async_trait]
 impl ImportStore for ChatStore {
-    async fn import_mark(&self) -> Result<Option<ImportCheckpoint>, StoreError> {
+    async fn import_checkpoint(&self) -> Result<Option<ImportCheckpoint>, StoreError> {
         let row: Option<(String, i64, i64, String)> =
             run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(MARK)).map_err(failed)?;
         let mark = |(source, steps, is_done, report): (String, i64, i64, String)| {
@@ -131,9 +131,9 @@ impl ImportStore for ChatStore {
         Ok(ImportStepOutcome::Done)
     }
 
-    async fn import_extras(
+    async fn import_drafts_and_bot_storage(
         &self,
-        things: &ImportedExtras,
+        things: &ImportedDraftsAndBotStorage,
         after: &ImportCheckpoint,
     ) -> Result<ImportStepOutcome, StoreError> {
         let mut writing = LogTransaction::begin(&self.shared).await?;
@@ -186,7 +186,7 @@ impl ImportStore for ChatStore {
                     query = query
                         .bind(*id)
                         .bind(reaction.user_id.0)
-                        .bind(reaction.reaction_type.name())
+                        .bind(reaction.reaction_type.wire_name())
                         .bind(&reaction.emoji_code)
                         .bind(&reaction.emoji_name)
                         .bind(*order);
@@ -264,7 +264,7 @@ async fn placed(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<Vec<Importe
         if let Recipient::Direct(_) = message.recipient {
             let key = users_key(&message.direct_users);
             message.recipient = *known.entry(key.clone()).or_insert_with(|| {
-                let recipient = Recipient::Direct(DirectId(message.id.0));
+                let recipient = Recipient::Direct(DirectConversationId(message.id.0));
                 directs.push((recipient.into(), key));
                 users.extend(message.direct_users.iter().map(|user| (*user, i64::from(recipient))));
                 recipient
@@ -275,7 +275,7 @@ async fn placed(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<Vec<Importe
     Ok(placed)
 }
 
-fn flags(messages: &[ImportedMessage]) -> Vec<(UserId, Flag, MessageId)> {
+fn flags(messages: &[ImportedMessage]) -> Vec<(UserId, MessageFlag, MessageId)> {
     let of = |imported: &ImportedMessage| {
         let id = imported.message.id;
         imported.flags.iter().map(move |(user, flag)| (*user, *flag, id)).collect::<Vec<_>>()

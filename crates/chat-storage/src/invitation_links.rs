@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use chat_core::StoreError;
 use chat_core::model::user::InvitationSecret;
-use chat_core::people::invitation::InvitationLinkStore;
+use chat_core::people::invitation::ReusableInvitationStore;
 
 use crate::encryption::{SecretCipher, SecretLocation};
 use crate::engine::{Tx, run};
@@ -35,8 +35,8 @@ pub(crate) async fn put(
 }
 
 #[async_trait]
-impl InvitationLinkStore for ChatStore {
-    async fn link_secrets(&self) -> Result<Vec<(i64, InvitationSecret)>, StoreError> {
+impl ReusableInvitationStore for ChatStore {
+    async fn reusable_link_secrets(&self) -> Result<Vec<(i64, InvitationSecret)>, StoreError> {
         let rows: Vec<(i64, String)> = run!(self.shared.db.reader(), fetch_all: sqlx::query_as(ALL)).map_err(failed)?;
         let decrypt = |(number, secret): (i64, String)| {
             let secret = self.shared.cipher.decrypt(SecretLocation::InvitationLink(number), &secret)?;

@@ -18,11 +18,11 @@
 //! # Example
 //! ```
 //! use chat_core::id::EventId;
-//! use chat_core::log::commit::RealmCommit;
-//! use chat_core::log::store::RealmStore as _;
-//! use chat_core::model::change::RealmChange;
-//! use chat_core::model::organization_image::OrganizationImages;
-//! use chat_core::model::realm::{Realm, RealmRules};
+//! use chat_core::event_log::realm_commit::RealmCommit;
+//! use chat_core::event_log::store::RealmStore as _;
+//! use chat_core::model::realm_change::RealmChange;
+//! use chat_core::model::organization_image::OrganizationImageUrls;
+//! use chat_core::model::realm::{Realm, RealmPermissionSettings};
 //! use chat_storage::{ChatDatabase, ChatStore};
 //!
 //! # async fn example(data_dir: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
@@ -33,11 +33,11 @@
 //!     description: String::new(),
 //!     created_s: 1_000,
 //!     is_deactivated: false,
-//!     rules: RealmRules::default(),
-//!     images: OrganizationImages::default(),
+//!     rules: RealmPermissionSettings::default(),
+//!     images: OrganizationImageUrls::default(),
 //! };
 //! let changes = vec![RealmChange::Realm(Box::new(realm))];
-//! store.commit(RealmCommit { decided_at: EventId::NONE, at_s: 1_000, changes, ..RealmCommit::default() }).await?;
+//! store.commit(RealmCommit { decided_at: EventId::BEFORE_FIRST, at_s: 1_000, changes, ..RealmCommit::default() }).await?;
 //! assert_eq!(store.realm().realm().map(|realm| realm.name.as_str()), Some("Example"));
 //! store.flush_and_close().await;
 //! # Ok(())

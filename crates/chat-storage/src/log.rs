@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chat_core::StoreError;
+use chat_core::event_log::event::LogRecord;
+use chat_core::event_log::store::{EventLog, LogWaiter, PrunedRecordsError};
 use chat_core::id::EventId;
-use chat_core::log::event::EventRecord;
-use chat_core::log::store::{EventLog, LogListener, PrunedError};
 
 use crate::db::ChatDatabase;
 use crate::engine::run;
@@ -48,7 +48,7 @@ pub(crate) async fn read(
     db: &ChatDatabase,
     after: EventId,
     limit: usize,
-) -> Result<Result<Vec<Arc<EventRecord>>, LogGap>, StoreError> {
+) -> Result<Result<Vec<Arc<LogRecord>>, LogGap>, StoreError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows: Vec<Row> =
         run!(db.reader(), fetch_all: sqlx::query_as(READ).bind(after.0).bind(limit)).map_err(failed)?;
@@ -69,31 +69,33 @@ async fn read_kept(
     shared: &Shared,
     after: EventId,
     limit: usize,
-) -> Result<Result<Vec<Arc<EventRecord>>, PrunedError>, StoreError> {
-    let Ok(mut records) = read(&shared.db, after, limit.min(CHUNK)).await? else { return Ok(Err(PrunedError(after))) };
+) -> Result<Result<Vec<Arc<LogRecord>>, PrunedRecordsError>, StoreError> {
+    let Ok(mut records) = read(&shared.db, after, limit.min(CHUNK)).await? else {
+        return Ok(Err(PrunedRecordsError(after)));
+    };
     // What others have just committed is not in this node's realm yet.
     let head = shared.memory.recent_log.head();
     records.retain(|record| record.id <= head);
     Ok(Ok(records))
 }
 
-fn record((id, at_s, changes, event): Row) -> Result<Arc<EventRecord>, StoreError> {
+fn record((id, at_s, changes, event): Row) -> Result<Arc<LogRecord>, StoreError> {
     let changes = changes.map(|changes| serde_json::from_str(&changes)).transpose().map_err(failed)?;
     let event = event.map(|event| serde_json::from_str(&event)).transpose().map_err(failed)?;
-    Ok(Arc::new(EventRecord::new(EventId(id), at_s, changes.unwrap_or_default(), event)))
+    Ok(Arc::new(LogRecord::new(EventId(id), at_s, changes.unwrap_or_default(), event)))
 }
 
 #[async_trait]
 impl EventLog for ChatStore {
-    fn head(&self) -> EventId {
+    fn last_event_id(&self) -> EventId {
         self.shared.memory.recent_log.head()
     }
 
-    async fn after(
+    async fn records_after(
         &self,
         after: EventId,
         limit: usize,
-    ) -> Result<Result<Vec<Arc<EventRecord>>, PrunedError>, StoreError> {
+    ) -> Result<Result<Vec<Arc<LogRecord>>, PrunedRecordsError>, StoreError> {
         match self.shared.memory.recent_log.after(after, limit) {
             Some(records) => Ok(Ok(records)),
             // In a box of its own: hardly any poll needs its room.
@@ -101,14 +103,14 @@ impl EventLog for ChatStore {
         }
     }
 
-    async fn wait(&self, listener: LogListener, after: EventId) {
+    async fn wait_for_record(&self, listener: LogWaiter, after: EventId) {
         let ticket = self.shared.memory.recent_log.queue_up(listener, after, &self.shared.memory.realm.load());
         if let Some(ticket) = ticket {
             ticket.wait().await;
         }
     }
 
-    async fn prune(&self, older_than_s: i64) -> Result<u64, StoreError> {
+    async fn prune_records(&self, older_than_s: i64) -> Result<u64, StoreError> {
         let mut tx = self.shared.db.begin().await.map_err(failed)?;
         let until: i64 = run!(tx.on(), fetch_one: sqlx::query_scalar(LAST_OLD).bind(older_than_s)).map_err(failed)?;
         run!(tx.on(), execute: sqlx::query(NOTE_PRUNED).bind(until)).map_err(failed)?;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::StoreError;
+use chat_core::event_log::event::{EventBody, LogRecord, NewEvent};
 use chat_core::id::EventId;
-use chat_core::log::event::{EventBody, EventRecord, NewEvent};
-use chat_core::model::change::RealmChange;
 use chat_core::model::message::Message;
+use chat_core::model::realm_change::RealmChange;
 use sql_engines::{insert_rows_statement, power_of_two_chunks};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
@@ -26,7 +26,7 @@ const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Records that continue the log from a place.
 pub(crate) struct LogDraft {
     head: EventId,
-    records: Vec<Arc<EventRecord>>,
+    records: Vec<Arc<LogRecord>>,
 }
 
 impl LogDraft {
@@ -47,15 +47,15 @@ impl LogDraft {
     /// Adds a record at [`LogDraft::next`].
     pub(crate) fn push(&mut self, at_s: i64, changes: Vec<RealmChange>, event: Option<NewEvent>) -> EventId {
         self.head = self.next();
-        self.records.push(Arc::new(EventRecord::new(self.head, at_s, changes, event)));
+        self.records.push(Arc::new(LogRecord::new(self.head, at_s, changes, event)));
         self.head
     }
 
-    pub(crate) fn records(&self) -> &[Arc<EventRecord>] {
+    pub(crate) fn records(&self) -> &[Arc<LogRecord>] {
         &self.records
     }
 
-    pub(crate) fn into_records(self) -> Vec<Arc<EventRecord>> {
+    pub(crate) fn into_records(self) -> Vec<Arc<LogRecord>> {
         self.records
     }
 
@@ -94,7 +94,7 @@ impl LogTransaction {
     /// before this transaction; else the last that changed anything.
     pub(crate) fn rules_changed(&self, shared: &Shared) -> EventId {
         let realm = shared.memory.realm.load();
-        if realm.at() >= self.draft.head() { realm.rules_changed() } else { self.changed }
+        if realm.log_position() >= self.draft.head() { realm.message_rules_changed_at() } else { self.changed }
     }
 
     /// Returns the place the next record will have.
@@ -111,7 +111,7 @@ impl LogTransaction {
     }
 
     /// Writes the records and the head, and returns them once everything is durable.
-    pub(crate) async fn commit(mut self) -> Result<Vec<Arc<EventRecord>>, StoreError> {
+    pub(crate) async fn commit(mut self) -> Result<Vec<Arc<LogRecord>>, StoreError> {
         let rows: Vec<Row> = self.draft.records.iter().map(|record| Row::of(record)).collect::<Result<_, _>>()?;
         for piece in power_of_two_chunks(&rows) {
             let sql = insert_rows_statement(self.tx.dialect(), INSERT, (piece.len(), 4), "");
@@ -153,7 +153,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(record: &EventRecord) -> Result<Self, StoreError> {
+    fn of(record: &LogRecord) -> Result<Self, StoreError> {
         let changes = match record.changes.as_slice() {
             [] => None,
             changes => Some(serde_json::to_string(changes).map_err(failed)?),
@@ -171,7 +171,7 @@ mod tests {
     async fn a_writer_that_waits_too_long_for_those_before_it_is_told_that_the_database_cannot_be_used() {
         let writing = Arc::new(Mutex::new(()));
         let held = wait_for_turn(&writing).await.unwrap();
-        assert!(wait_for_turn(&writing).await.unwrap_err().is_unavailable());
+        assert!(wait_for_turn(&writing).await.unwrap_err().is_database_unavailable());
         drop(held);
         wait_for_turn(&writing).await.unwrap();
     }

@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use chat_core::StoreError;
-use chat_core::log::mail::{Letter, LetterId, MailStore, QueuedLetter};
+use chat_core::event_log::email_queue::{ClaimedEmail, EmailQueueStore, OutgoingEmail, OutgoingEmailId};
 
 use crate::encryption::{SecretCipher, SecretLocation};
 use crate::engine::{Tx, run};
@@ -26,7 +26,7 @@ pub(crate) async fn put(
     tx: &mut Tx,
     cipher: &SecretCipher,
     (event_id, at_s): (i64, i64),
-    letters: &[Letter],
+    letters: &[OutgoingEmail],
 ) -> Result<(), StoreError> {
     for (place, mail) in (0_i64..).zip(letters) {
         let document = serde_json::to_string(mail).map_err(failed)?;
@@ -38,31 +38,31 @@ pub(crate) async fn put(
 }
 
 #[async_trait]
-impl MailStore for ChatStore {
-    async fn mail_written(&self) {
+impl EmailQueueStore for ChatStore {
+    async fn wait_for_new_email(&self) {
         self.shared.mail_written.notified().await;
     }
 
-    async fn take_mail(&self, now_s: i64, until_s: i64, limit: i64) -> Result<Vec<QueuedLetter>, StoreError> {
+    async fn claim_due_emails(&self, now_s: i64, until_s: i64, limit: i64) -> Result<Vec<ClaimedEmail>, StoreError> {
         let rows: Vec<(i64, i64, i64, String)> =
             run!(self.shared.db.writer(), fetch_all: sqlx::query_as(TAKE).bind(now_s).bind(until_s).bind(limit))
                 .map_err(failed)?;
         let waiting = |(event_id, place, tries, document): (i64, i64, i64, String)| {
             let document = self.shared.cipher.decrypt(SecretLocation::Letter(event_id, place), &document)?;
             let mail = serde_json::from_str(&document).map_err(failed)?;
-            Ok(QueuedLetter { id: LetterId { event_id, place }, tries, mail })
+            Ok(ClaimedEmail { id: OutgoingEmailId { event_id, place }, tries, mail })
         };
         let mut taken = rows.into_iter().map(waiting).collect::<Result<Vec<_>, StoreError>>()?;
         taken.sort_unstable_by_key(|waiting| waiting.id);
         Ok(taken)
     }
 
-    async fn finish_mail(&self, id: LetterId) -> Result<(), StoreError> {
+    async fn remove_email(&self, id: OutgoingEmailId) -> Result<(), StoreError> {
         run!(self.shared.db.writer(), execute: sqlx::query(FINISH).bind(id.event_id).bind(id.place)).map_err(failed)?;
         Ok(())
     }
 
-    async fn postpone_mail(&self, id: LetterId, due_s: i64) -> Result<(), StoreError> {
+    async fn postpone_email(&self, id: OutgoingEmailId, due_s: i64) -> Result<(), StoreError> {
         run!(self.shared.db.writer(), execute: sqlx::query(POSTPONE).bind(id.event_id).bind(id.place).bind(due_s))
             .map_err(failed)?;
         Ok(())

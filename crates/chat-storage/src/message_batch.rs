@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use chat_core::StoreError;
-use chat_core::id::{AttachmentId, DirectId, EventId, MessageId, UserId};
-use chat_core::log::event::{EventAudience, EventBody, NewEvent, QueueCondition};
+use chat_core::event_log::event::{EventAudience, EventBody, NewEvent, QueueCondition};
+use chat_core::id::{AttachmentId, DirectConversationId, EventId, MessageId, UserId};
 use chat_core::messages::store::{MessageDestination, NewMessage, SendOutcome};
-use chat_core::model::message::{Flag, Recipient};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::message::{MessageFlag, Recipient};
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use sql_engines::SqlDialect;
 
 use crate::engine::Session;
@@ -38,7 +38,7 @@ pub(crate) async fn find_directs(
 pub(crate) struct MessageBatch {
     pub(crate) directs: Vec<(i64, String)>,
     pub(crate) direct_users: Vec<(UserId, i64)>,
-    pub(crate) flags: Vec<(UserId, Flag, MessageId)>,
+    pub(crate) flags: Vec<(UserId, MessageFlag, MessageId)>,
     /// Messages that a receiver has read as they come: who does not want to hear the sender.
     pub(crate) read: BTreeMap<(UserId, Recipient), Vec<i64>>,
     /// Which message uses which upload, and when it was sent in unix seconds.
@@ -71,7 +71,7 @@ impl MessageBatch {
             }
             MessageDestination::Direct(users) => {
                 let recipient = *directs.entry(users_key(users)).or_insert_with_key(|key| {
-                    let recipient = Recipient::Direct(DirectId(id.0));
+                    let recipient = Recipient::Direct(DirectConversationId(id.0));
                     self.directs.push((recipient.into(), key.clone()));
                     self.direct_users.extend(users.iter().map(|user| (*user, i64::from(recipient))));
                     recipient
@@ -87,7 +87,7 @@ impl MessageBatch {
         let sent_s = event.message.sent_s;
         for (user, flag) in &event.flags {
             match flag {
-                Flag::Read => self.read.entry((*user, recipient)).or_default().push(id.0),
+                MessageFlag::Read => self.read.entry((*user, recipient)).or_default().push(id.0),
                 flag => self.flags.push((*user, *flag, id)),
             }
         }

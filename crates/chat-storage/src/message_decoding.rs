@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use chat_core::StoreError;
 use chat_core::id::{EventId, MessageId, UserId};
-use chat_core::messages::narrow::MessageCandidate;
+use chat_core::messages::narrow::NarrowCandidate;
 use chat_core::model::message::{ContentFlags, Message, Reaction, ReactionType, Recipient, Submessage};
 use sql_engines::encode_numbers_parameter;
 
@@ -104,7 +104,7 @@ pub(crate) fn reactions_of(rows: Vec<ReactionRow>) -> Result<HashMap<i64, Vec<Re
     let mut found: HashMap<i64, Vec<Reaction>> = HashMap::new();
     for (message, user, emoji_name, emoji_code, kind) in rows {
         let reaction_type =
-            ReactionType::named(&kind).ok_or_else(|| failed(format!("unknown kind of reaction {kind:?}")))?;
+            ReactionType::from_wire_name(&kind).ok_or_else(|| failed(format!("unknown kind of reaction {kind:?}")))?;
         let reaction = Reaction { user_id: UserId(user), emoji_name, emoji_code, reaction_type };
         found.entry(message).or_default().push(reaction);
     }
@@ -114,8 +114,8 @@ pub(crate) fn reactions_of(rows: Vec<ReactionRow>) -> Result<HashMap<i64, Vec<Re
 /// What narrows look at.
 pub(crate) fn candidate(
     (id, recipient, users, topic, sender, content_flags, has_reaction): CandidateRow,
-) -> MessageCandidate<'static> {
-    MessageCandidate {
+) -> NarrowCandidate<'static> {
+    NarrowCandidate {
         id: MessageId(id),
         recipient: Recipient::from(recipient),
         direct_users: users.as_deref().map(users_of).unwrap_or_default().into(),

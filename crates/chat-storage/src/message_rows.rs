@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use chat_core::StoreError;
 use chat_core::id::{MessageId, UserId};
-use chat_core::model::message::{Flag, Message, Recipient, topic_key};
+use chat_core::model::message::{Message, MessageFlag, Recipient, topic_key};
 use sql_engines::{SqlDialect, insert_rows_statement, power_of_two_chunks};
 
 use crate::dialect::Sql;
@@ -81,7 +81,7 @@ pub(crate) async fn messages(tx: &mut Tx, messages: &[&Message]) -> Result<(), S
                     .bind(&message.html)
                     .bind(message.sent_s)
                     .bind(&message.client)
-                    .bind(message.content_flags.bits())
+                    .bind(message.content_flags.to_bits())
                     .bind(message.last_edit_s)
                     .bind(message.revision.0);
             }
@@ -93,13 +93,13 @@ pub(crate) async fn messages(tx: &mut Tx, messages: &[&Message]) -> Result<(), S
 }
 
 /// Writes flags that are rows.
-pub(crate) async fn flags(tx: &mut Tx, flags: &[(UserId, Flag, MessageId)]) -> Result<(), StoreError> {
+pub(crate) async fn flags(tx: &mut Tx, flags: &[(UserId, MessageFlag, MessageId)]) -> Result<(), StoreError> {
     for piece in power_of_two_chunks(flags) {
         let sql = insert_rows_statement(tx.dialect(), INSERT_FLAGS, (piece.len(), 3), " ON CONFLICT DO NOTHING");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (user, flag, message) in piece {
-                query = query.bind(user.0).bind(flag.number()).bind(message.0);
+                query = query.bind(user.0).bind(flag.database_number()).bind(message.0);
             }
             query
         })

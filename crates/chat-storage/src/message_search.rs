@@ -9,22 +9,24 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
+use chat_core::event_log::event::NewEvent;
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::log::event::NewEvent;
 use chat_core::messages::narrow::{
-    Anchor, MessageCandidate, MessageSelection, MessageText, MessageWindow, NEWEST, NarrowCondition, NarrowTerm,
-    ReadableRange,
+    Anchor, MessageText, MessageWindow, NEWEST_ANCHOR, NarrowCandidate, NarrowCondition, NarrowTerm,
+    ReadableChannelRange, ReadableMessageSelection,
 };
 use chat_core::messages::store::{
-    ChannelTopic, FlagWriteGuard, MessageEdit, MessagePage, MessageStore, NewMessage, SendOutcome, WriteGuard,
-    WriteOutcome,
+    ChannelTopic, FlagWriteGuard, MessageEdit, MessagePage, MessageStore, MessageWriteGuard, MessageWriteOutcome,
+    NewMessage, SendOutcome,
 };
 use chat_core::model::flag_change::FlagOp;
-use chat_core::model::message::{ContentFlags, Conversation, EditHistoryEntry, Flag, Message, Reaction, Recipient};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::message::{
+    ContentFlags, Conversation, EditHistoryEntry, Message, MessageFlag, Reaction, Recipient,
+};
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user_message::{UnreadMessages, UserMessage};
-use chat_core::wire::StoredMessage;
-use chat_core::{StoreError, TooCostly};
+use chat_core::wire_format::MessageWithCachedJson;
+use chat_core::{SearchTimeout, StoreError};
 use sql_engines::encode_numbers_parameter;
 
 use crate::append::append;
@@ -97,7 +99,7 @@ static TOPIC_NAMES: Sql =
 /// A selection with what the store needs to find it.
 pub(crate) struct MessageSearch<'a> {
     shared: &'a Shared,
-    selection: &'a MessageSelection,
+    selection: &'a ReadableMessageSelection,
     source: CandidateQuery,
     /// What was read of everything that is looked through, where the search begins with that.
     own: Option<UserFlags>,
@@ -109,7 +111,7 @@ pub(crate) struct MessageSearch<'a> {
 
 /// A message that is looked for.
 pub(crate) struct SearchHit {
-    pub(crate) candidate: MessageCandidate<'static>,
+    pub(crate) candidate: NarrowCandidate<'static>,
     /// Its row, where that was read at once.
     row: Option<MessageRow>,
 }
@@ -126,7 +128,7 @@ impl From<WholeRow> for SearchHit {
 }
 
 impl<'a> MessageSearch<'a> {
-    pub(crate) async fn new(shared: &'a Shared, selection: &'a MessageSelection) -> Result<Self, StoreError> {
+    pub(crate) async fn new(shared: &'a Shared, selection: &'a ReadableMessageSelection) -> Result<Self, StoreError> {
         let place = place(shared, selection).await?;
         // What a reader has of hundreds of recipients is asked for where it is needed alone.
         if let Some(source) = CandidateQuery::named(shared, selection, place) {
@@ -155,11 +157,11 @@ impl<'a> MessageSearch<'a> {
     /// Returns whether texts are looked at: the narrow asks for more than an index of words tells, or the words were
     /// not what the candidates were found by.
     fn asks_wording(&self) -> bool {
-        self.selection.asks_wording() || self.selection.sought().is_some() && !self.source.finds_words()
+        self.selection.needs_message_text() || self.selection.search_words().is_some() && !self.source.finds_words()
     }
 
     /// Returns the reader's flags of these candidates, in their order, as the database has them.
-    pub(crate) async fn flags(&self, messages: &[MessageFacts]) -> Result<Vec<Vec<Flag>>, StoreError> {
+    pub(crate) async fn flags(&self, messages: &[MessageFacts]) -> Result<Vec<Vec<MessageFlag>>, StoreError> {
         if let Some(own) = &self.own {
             return own.flags(self.shared, messages).await;
         }
@@ -168,7 +170,7 @@ impl<'a> MessageSearch<'a> {
     }
 
     /// Returns the reader's flags of messages that were found, in their order.
-    async fn flags_of(&self, messages: &[Message]) -> Result<Vec<Vec<Flag>>, StoreError> {
+    async fn flags_of(&self, messages: &[Message]) -> Result<Vec<Vec<MessageFlag>>, StoreError> {
         match &self.own {
             Some(own) => own.flags(self.shared, &messages.iter().map(MessageFacts::from).collect::<Vec<_>>()).await,
             None => flags::flags(self.shared, self.selection.user_id, messages).await,
@@ -190,7 +192,7 @@ impl<'a> MessageSearch<'a> {
         let mut limit = first;
         loop {
             if self.ends.is_some_and(|ends| Instant::now() > ends) {
-                return Err(StoreError(Box::new(TooCostly)));
+                return Err(StoreError(Box::new(SearchTimeout)));
             }
             let read = i64::try_from(limit).unwrap_or(i64::MAX);
             // Of the first page most are shown; where it is not enough, few of those that follow are.
@@ -238,7 +240,7 @@ impl<'a> MessageSearch<'a> {
         if asks_wording {
             page = with_wording(self.shared, page).await?;
         }
-        let flags = if self.selection.asks_flags() {
+        let flags = if self.selection.filters_by_flags() {
             self.flags(&page.iter().map(|hit| facts(&hit.candidate)).collect::<Vec<_>>()).await?
         } else {
             vec![Vec::new(); page.len()]
@@ -254,11 +256,11 @@ impl<'a> MessageSearch<'a> {
 
 /// Those that the selection admits.
 fn select(
-    page: impl Iterator<Item = (SearchHit, Vec<Flag>)>,
-    selection: &MessageSelection,
+    page: impl Iterator<Item = (SearchHit, Vec<MessageFlag>)>,
+    selection: &ReadableMessageSelection,
     realm: &RealmSnapshot,
 ) -> Vec<SearchHit> {
-    let admitted = |(hit, flags): &(SearchHit, Vec<Flag>)| selection.admits(&hit.candidate, flags, realm);
+    let admitted = |(hit, flags): &(SearchHit, Vec<MessageFlag>)| selection.matches(&hit.candidate, flags, realm);
     page.filter(admitted).map(|(hit, _)| hit).collect()
 }
 
@@ -275,7 +277,7 @@ async fn with_wording(shared: &Shared, page: Vec<SearchHit>) -> Result<Vec<Searc
             None => texts.remove(&candidate.id)?,
         };
         let wording = Some(MessageText::new(content, html));
-        Some(SearchHit { candidate: MessageCandidate { wording, ..candidate }, row })
+        Some(SearchHit { candidate: NarrowCandidate { wording, ..candidate }, row })
     };
     Ok(page.into_iter().filter_map(with_text).collect())
 }
@@ -292,8 +294,8 @@ async fn whole(shared: &Shared, found: Vec<SearchHit>) -> Result<Vec<Message>, S
     message_decoding::complete(&shared.db, rows, reacted.as_deref()).await
 }
 
-pub(crate) fn facts(candidate: &MessageCandidate<'_>) -> MessageFacts {
-    let MessageCandidate { id, recipient, sender_id, content_flags, .. } = *candidate;
+pub(crate) fn facts(candidate: &NarrowCandidate<'_>) -> MessageFacts {
+    let NarrowCandidate { id, recipient, sender_id, content_flags, .. } = *candidate;
     MessageFacts { id, recipient, sender_id, content_flags }
 }
 
@@ -305,7 +307,7 @@ async fn find_direct(shared: &Shared, users: &[UserId]) -> Result<Option<Recipie
 }
 
 /// Returns where the narrow says that messages are.
-pub(crate) async fn place(shared: &Shared, selection: &MessageSelection) -> Result<RecipientScope, StoreError> {
+pub(crate) async fn place(shared: &Shared, selection: &ReadableMessageSelection) -> Result<RecipientScope, StoreError> {
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     let channel = asked().find_map(|condition| match condition {
         NarrowCondition::Channel(id) => Some(Recipient::Channel(*id)),
@@ -325,7 +327,7 @@ pub(crate) async fn place(shared: &Shared, selection: &MessageSelection) -> Resu
 /// Returns where messages are that the selection looks through.
 pub(crate) async fn recipients(
     shared: &Shared,
-    selection: &MessageSelection,
+    selection: &ReadableMessageSelection,
     place: RecipientScope,
 ) -> Result<Vec<Recipient>, StoreError> {
     match place {
@@ -335,18 +337,18 @@ pub(crate) async fn recipients(
     }
     let realm = shared.memory.realm.current();
     let mut recipients: Vec<Recipient> = Vec::new();
-    if selection.may_be_in_channels() {
-        let channels = selection.channels().into_iter().filter(|id| selection.may_be_in(&realm, *id));
+    if selection.can_match_channel_messages() {
+        let channels = selection.readable_channels().into_iter().filter(|id| selection.can_match_channel(&realm, *id));
         recipients.extend(channels.map(Recipient::Channel));
     }
-    if selection.directs && selection.may_be_direct() {
+    if selection.directs && selection.can_match_direct_messages() {
         recipients.extend(directs(shared, selection).await?.into_iter().map(Recipient::from));
     }
     Ok(recipients)
 }
 
 /// Returns the sets of users that the selection looks through.
-async fn directs(shared: &Shared, selection: &MessageSelection) -> Result<Vec<i64>, StoreError> {
+async fn directs(shared: &Shared, selection: &ReadableMessageSelection) -> Result<Vec<i64>, StoreError> {
     let user = selection.user_id.0;
     let other = selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
         NarrowCondition::DirectIncluding(other) => Some(other.0),
@@ -362,7 +364,7 @@ async fn directs(shared: &Shared, selection: &MessageSelection) -> Result<Vec<i6
 }
 
 /// The same selection, of unread messages only.
-pub(crate) fn unread_of(selection: &MessageSelection) -> MessageSelection {
+pub(crate) fn unread_of(selection: &ReadableMessageSelection) -> ReadableMessageSelection {
     let mut unread = selection.clone();
     unread.terms.push(NarrowTerm { condition: NarrowCondition::IsUnread, negated: false });
     unread
@@ -373,13 +375,13 @@ const AFTER_ALL: i64 = i64::MAX;
 
 async fn window(
     shared: &Shared,
-    selection: &MessageSelection,
+    selection: &ReadableMessageSelection,
     window: MessageWindow,
 ) -> Result<MessagePage, StoreError> {
     let anchor = match window.anchor {
-        Anchor::At(id) => MessageId(id.0.clamp(0, NEWEST.0)),
+        Anchor::At(id) => MessageId(id.0.clamp(0, NEWEST_ANCHOR.0)),
         Anchor::Oldest => MessageId(0),
-        Anchor::Newest => NEWEST,
+        Anchor::Newest => NEWEST_ANCHOR,
         Anchor::FirstUnread => first_unread(shared, selection).await?,
     };
     if let Some(page) = channel_windows::window(shared, selection, (anchor, window)).await? {
@@ -392,39 +394,41 @@ async fn window(
     let after = MessageRange { after: anchor.0, before: AFTER_ALL, way: ReadDirection::Newer };
     let (mut found, found_oldest) = search.collect(before, want(window.before)).await?;
     found.reverse();
-    let at = if window.include_anchor && anchor < NEWEST { search.collect(at, 1).await?.0 } else { Vec::new() };
+    let at = if window.include_anchor && anchor < NEWEST_ANCHOR { search.collect(at, 1).await?.0 } else { Vec::new() };
     let found_anchor = !at.is_empty();
     found.extend(at);
     let (newer, found_newest) =
-        if anchor < NEWEST { search.collect(after, want(window.after)).await? } else { (Vec::new(), true) };
+        if anchor < NEWEST_ANCHOR { search.collect(after, want(window.after)).await? } else { (Vec::new(), true) };
     found.extend(newer);
     let mut messages = whole(shared, found).await?;
     // What was moved between the two readings is judged by where it is now.
-    messages.retain(|message| selection.permits(&MessageCandidate::from(message)));
+    messages.retain(|message| selection.may_read(&NarrowCandidate::from(message)));
     let flags = search.flags_of(&messages).await?;
     let messages = messages.into_iter().zip(flags);
-    let messages =
-        messages.into_iter().map(|(message, flags)| (Arc::new(StoredMessage::passing(message)), flags)).collect();
+    let messages = messages
+        .into_iter()
+        .map(|(message, flags)| (Arc::new(MessageWithCachedJson::without_cache(message)), flags))
+        .collect();
     Ok(MessagePage { messages, anchor, found_anchor, found_oldest, found_newest })
 }
 
-async fn first_unread(shared: &Shared, selection: &MessageSelection) -> Result<MessageId, StoreError> {
+async fn first_unread(shared: &Shared, selection: &ReadableMessageSelection) -> Result<MessageId, StoreError> {
     let selection = unread_of(selection);
     let search = MessageSearch::new(shared, &selection).await?.limited();
     let all = MessageRange { after: 0, before: AFTER_ALL, way: ReadDirection::Newer };
     let (found, _) = search.collect(all, 1).await?;
-    Ok(found.first().map_or(NEWEST, |hit| hit.candidate.id))
+    Ok(found.first().map_or(NEWEST_ANCHOR, |hit| hit.candidate.id))
 }
 
 async fn topics(
     shared: &Shared,
-    selection: &MessageSelection,
+    selection: &ReadableMessageSelection,
     channel_id: ChannelId,
 ) -> Result<Vec<ChannelTopic>, StoreError> {
     let recipient = i64::from(Recipient::Channel(channel_id));
     let reader = || shared.db.reader();
     let mut newest: Vec<i64> = Vec::new();
-    match selection.bounds(channel_id).map(ReadableRange::spans) {
+    match selection.readable_range(channel_id).map(ReadableChannelRange::subscription_periods) {
         None => return Ok(Vec::new()),
         Some(None) => {
             newest = run!(reader(), fetch_all: sqlx::query_scalar(TOPICS).bind(recipient)).map_err(failed)?;
@@ -435,7 +439,7 @@ async fn topics(
                 // What came from another channel is not for who had left.
                 let hidden = ContentFlags { moved_in: span.until.is_some(), ..ContentFlags::default() };
                 let within: Vec<i64> = run!(reader(), fetch_all: sqlx::query_scalar(TOPICS_WITHIN)
-                    .bind(recipient).bind(span.after.0).bind(until).bind(hidden.bits()))
+                    .bind(recipient).bind(span.after.0).bind(until).bind(hidden.to_bits()))
                 .map_err(failed)?;
                 newest.extend(within);
             }
@@ -471,25 +475,38 @@ async fn traffic(shared: &Shared, since_s: i64) -> Result<Vec<(ChannelId, i64)>,
 
 #[async_trait]
 impl MessageStore for ChatStore {
-    async fn append(&self, message: NewMessage) -> Result<SendOutcome, StoreError> {
+    async fn append_message(&self, message: NewMessage) -> Result<SendOutcome, StoreError> {
         append(&self.shared, message).await
     }
 
-    async fn find(&self, user_id: UserId, ids: &[MessageId]) -> Result<Vec<(Message, Vec<Flag>)>, StoreError> {
+    async fn find_messages(
+        &self,
+        user_id: UserId,
+        ids: &[MessageId],
+    ) -> Result<Vec<(Message, Vec<MessageFlag>)>, StoreError> {
         let messages = message_decoding::messages(&self.shared.db, ids.iter().copied()).await?;
         let flags = flags::flags(&self.shared, user_id, &messages).await?;
         Ok(messages.into_iter().zip(flags).collect())
     }
 
-    async fn copies(&self, user_id: UserId, ids: &[MessageId], flag: Flag) -> Result<Vec<UserMessage>, StoreError> {
+    async fn find_user_messages(
+        &self,
+        user_id: UserId,
+        ids: &[MessageId],
+        flag: MessageFlag,
+    ) -> Result<Vec<UserMessage>, StoreError> {
         flags::find(&self.shared, user_id, ids, flag).await
     }
 
-    async fn window(&self, selection: &MessageSelection, asked: MessageWindow) -> Result<MessagePage, StoreError> {
+    async fn load_message_window(
+        &self,
+        selection: &ReadableMessageSelection,
+        asked: MessageWindow,
+    ) -> Result<MessagePage, StoreError> {
         window(&self.shared, selection, asked).await
     }
 
-    async fn conversation(
+    async fn conversation_messages_from(
         &self,
         conversation: &Conversation,
         from: MessageId,
@@ -501,7 +518,7 @@ impl MessageStore for ChatStore {
         Ok(rows.into_iter().map(|(id, sent_s)| (MessageId(id), sent_s)).collect())
     }
 
-    async fn participants(&self, conversation: &Conversation) -> Result<Vec<UserId>, StoreError> {
+    async fn conversation_participants(&self, conversation: &Conversation) -> Result<Vec<UserId>, StoreError> {
         let recipient = i64::from(conversation.recipient);
         let users: Vec<i64> = run!(self.shared.db.reader(), fetch_all: sqlx::query_scalar(PARTICIPANTS)
             .bind(recipient).bind(&conversation.topic_key))
@@ -509,35 +526,43 @@ impl MessageStore for ChatStore {
         Ok(users.into_iter().map(UserId).collect())
     }
 
-    async fn begins(&self, conversation: &Conversation, id: MessageId) -> Result<bool, StoreError> {
+    async fn is_first_in_conversation(&self, conversation: &Conversation, id: MessageId) -> Result<bool, StoreError> {
         begins(&self.shared, conversation, id).await
     }
 
-    async fn have_written(&self, users: &[UserId]) -> Result<bool, StoreError> {
+    async fn direct_conversation_exists(&self, users: &[UserId]) -> Result<bool, StoreError> {
         Ok(find_direct(&self.shared, users).await?.is_some())
     }
 
-    async fn topics(
+    async fn channel_topics(
         &self,
-        selection: &MessageSelection,
+        selection: &ReadableMessageSelection,
         channel_id: ChannelId,
     ) -> Result<Vec<ChannelTopic>, StoreError> {
         topics(&self.shared, selection, channel_id).await
     }
 
-    async fn unread(&self, selection: &MessageSelection, limit: usize) -> Result<UnreadMessages, StoreError> {
+    async fn unread_messages(
+        &self,
+        selection: &ReadableMessageSelection,
+        limit: usize,
+    ) -> Result<UnreadMessages, StoreError> {
         unread::unread(&self.shared, selection, limit).await
     }
 
-    async fn first_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
+    async fn first_channel_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
         first_messages(&self.shared, channels).await
     }
 
-    async fn traffic(&self, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError> {
+    async fn channel_message_counts_since(&self, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError> {
         traffic(&self.shared, since_s).await
     }
 
-    async fn recent_directs(&self, user_id: UserId, limit: usize) -> Result<Vec<(Vec<UserId>, MessageId)>, StoreError> {
+    async fn recent_direct_conversations(
+        &self,
+        user_id: UserId,
+        limit: usize,
+    ) -> Result<Vec<(Vec<UserId>, MessageId)>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let rows: Vec<(String, i64)> = run!(self.shared.db.reader(), fetch_all: sqlx::query_as(RECENT_DIRECTS)
             .bind(user_id.0).bind(limit))
@@ -545,55 +570,59 @@ impl MessageStore for ChatStore {
         Ok(rows.into_iter().map(|(users, id)| (message_decoding::users_of(&users), MessageId(id))).collect())
     }
 
-    async fn readers(&self, message: &Message) -> Result<Vec<UserId>, StoreError> {
+    async fn message_readers(&self, message: &Message) -> Result<Vec<UserId>, StoreError> {
         flags::readers(&self.shared, message).await
     }
 
-    async fn flagged(&self, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError> {
+    async fn flagged_message_ids(&self, user_id: UserId, flag: MessageFlag) -> Result<Vec<MessageId>, StoreError> {
         flags::flagged(&self.shared, user_id, flag).await
     }
 
-    async fn set_flag(
+    async fn change_flag(
         &self,
         user_id: UserId,
-        flag: (Flag, FlagOp),
+        flag: (MessageFlag, FlagOp),
         decided: &FlagWriteGuard,
         event: (i64, NewEvent),
-    ) -> Result<WriteOutcome, StoreError> {
+    ) -> Result<MessageWriteOutcome, StoreError> {
         flags::set_flag(&self.shared, (user_id, flag), decided, event).await
     }
 
-    async fn edit(&self, edit: MessageEdit) -> Result<WriteOutcome, StoreError> {
+    async fn edit_message(&self, edit: MessageEdit) -> Result<MessageWriteOutcome, StoreError> {
         edit::edit(&self.shared, edit).await
     }
 
-    async fn edits_of(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, EditHistoryEntry)>, StoreError> {
+    async fn edit_histories(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, EditHistoryEntry)>, StoreError> {
         edit::edits_of(&self.shared, ids).await
     }
 
-    async fn edits(&self, id: MessageId) -> Result<Vec<EditHistoryEntry>, StoreError> {
+    async fn edit_history(&self, id: MessageId) -> Result<Vec<EditHistoryEntry>, StoreError> {
         edit::edits(&self.shared, id).await
     }
 
-    async fn delete(&self, decided: &WriteGuard, event: (i64, Vec<NewEvent>)) -> Result<WriteOutcome, StoreError> {
+    async fn delete_messages(
+        &self,
+        decided: &MessageWriteGuard,
+        event: (i64, Vec<NewEvent>),
+    ) -> Result<MessageWriteOutcome, StoreError> {
         edit::delete(&self.shared, decided, event).await
     }
 
-    async fn react(
+    async fn add_reaction(
         &self,
-        decided: &WriteGuard,
+        decided: &MessageWriteGuard,
         reaction: &Reaction,
         event: (i64, NewEvent),
-    ) -> Result<WriteOutcome, StoreError> {
+    ) -> Result<MessageWriteOutcome, StoreError> {
         edit::react(&self.shared, decided, reaction, event).await
     }
 
-    async fn unreact(
+    async fn remove_reaction(
         &self,
-        decided: &WriteGuard,
+        decided: &MessageWriteGuard,
         reaction: &Reaction,
         event: (i64, NewEvent),
-    ) -> Result<WriteOutcome, StoreError> {
+    ) -> Result<MessageWriteOutcome, StoreError> {
         edit::unreact(&self.shared, decided, reaction, event).await
     }
 }

@@ -1,10 +1,10 @@
 //! What a new user is given of the past of their channels, in the transaction that makes their account.
 
 use chat_core::StoreError;
+use chat_core::event_log::newcomer_backlog::{BacklogMessage, MAX_BACKLOG_MESSAGES, Newcomer, NewcomerBacklog};
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::log::newcomer::{Backlog, MESSAGES_MAX, Newcomer, PastMessage};
-use chat_core::model::change::RealmChange;
 use chat_core::model::message::Recipient;
+use chat_core::model::realm_change::RealmChange;
 
 use crate::engine::{Tx, run};
 use crate::fault::failed;
@@ -18,7 +18,9 @@ pub(crate) async fn welcome(tx: &mut Tx, newcomer: &Newcomer, now_s: i64) -> Res
     for channel_id in &newcomer.channels {
         past.extend(newest(tx, *channel_id).await?);
     }
-    let Some(Backlog { after, read_until }) = Backlog::of(past, now_s) else { return Ok(Vec::new()) };
+    let Some(NewcomerBacklog { after, read_until }) = NewcomerBacklog::from_recent_messages(past, now_s) else {
+        return Ok(Vec::new());
+    };
     let recipients = newcomer.channels.iter().map(|channel| Recipient::Channel(*channel));
     read_set::begin(tx, newcomer.user_id, recipients, read_until).await?;
     let user_id = newcomer.user_id;
@@ -27,9 +29,13 @@ pub(crate) async fn welcome(tx: &mut Tx, newcomer: &Newcomer, now_s: i64) -> Res
     Ok(given.collect())
 }
 
-async fn newest(tx: &mut Tx, channel_id: ChannelId) -> Result<impl Iterator<Item = PastMessage> + use<>, StoreError> {
-    let (recipient, limit) = (i64::from(Recipient::Channel(channel_id)), i64::try_from(MESSAGES_MAX).map_err(failed)?);
+async fn newest(
+    tx: &mut Tx,
+    channel_id: ChannelId,
+) -> Result<impl Iterator<Item = BacklogMessage> + use<>, StoreError> {
+    let (recipient, limit) =
+        (i64::from(Recipient::Channel(channel_id)), i64::try_from(MAX_BACKLOG_MESSAGES).map_err(failed)?);
     let rows: Vec<(i64, i64)> =
         run!(tx.on(), fetch_all: sqlx::query_as(NEWEST).bind(recipient).bind(limit)).map_err(failed)?;
-    Ok(rows.into_iter().map(|(id, sent_s)| PastMessage { id: MessageId(id), sent_s }))
+    Ok(rows.into_iter().map(|(id, sent_s)| BacklogMessage { id: MessageId(id), sent_s }))
 }

@@ -76,7 +76,7 @@ mod tests {
         assert!(tasks.try_join_next().is_none());
         assert!(outage.note(true) && !outage.note(true));
         let ended = tasks.join_next().await.unwrap().unwrap();
-        assert!(failed(ended.unwrap_err()).is_unavailable());
+        assert!(failed(ended.unwrap_err()).is_database_unavailable());
     }
 
     #[tokio::test]
@@ -86,7 +86,7 @@ mod tests {
         outage.note(true);
         let begun = outage.bound(async { panic!("a statement began") });
         let refused: Result<(), sqlx::Error> = begun.await;
-        assert!(failed(refused.unwrap_err()).is_unavailable());
+        assert!(failed(refused.unwrap_err()).is_database_unavailable());
         assert!(outage.note(false));
         assert_eq!(outage.bound(ready(Ok(2))).await.unwrap(), 2);
     }

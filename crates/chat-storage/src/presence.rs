@@ -14,7 +14,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use chat_core::StoreError;
 use chat_core::id::UserId;
-use chat_core::people::presence::{self, KnownPresences, Presence, PresenceStatus, PresenceStore};
+use chat_core::people::presence::{self, ChangedPresences, Presence, PresenceStatus, PresenceStore};
 use sql_engines::{insert_rows_statement, power_of_two_chunks};
 
 use crate::engine::{Tx, run};
@@ -108,7 +108,7 @@ impl PresenceCache {
     /// Takes in what is in the database.
     fn take(&self, user_id: UserId, presence: Presence, batch: i64) {
         self.with(user_id, |cell| {
-            cell.seen.change(|seen| Some(seen.merged(presence)));
+            cell.seen.change(|seen| Some(seen.merged_with(presence)));
             cell.written.set(presence);
             cell.batch.store(batch, Ordering::Relaxed);
         });
@@ -146,7 +146,7 @@ pub(crate) async fn read(shared: &Shared) -> Result<(), StoreError> {
 }
 
 async fn write(shared: &Shared, changes: &[PresenceChange]) -> Result<(), StoreError> {
-    let news = presence::news(&shared.memory.realm.load(), changes);
+    let news = presence::came_back_events(&shared.memory.realm.load(), changes);
     if news.is_empty() {
         let mut tx = shared.db.begin().await.map_err(failed)?;
         write_batch(&mut tx, changes).await?;
@@ -179,15 +179,15 @@ async fn write_batch(tx: &mut Tx, changes: &[PresenceChange]) -> Result<(), Stor
 }
 
 impl PresenceStore for ChatStore {
-    fn note(&self, user_id: UserId, status: PresenceStatus, now_s: i64) {
-        self.shared.presences.with(user_id, |cell| cell.seen.change(|seen| seen.after(status, now_s)));
+    fn record_presence(&self, user_id: UserId, status: PresenceStatus, now_s: i64) {
+        self.shared.presences.with(user_id, |cell| cell.seen.change(|seen| seen.after_ping(status, now_s)));
     }
 
-    fn of(&self, user_id: UserId) -> Option<Presence> {
+    fn presence_of_user(&self, user_id: UserId) -> Option<Presence> {
         self.shared.presences.cells().get(&user_id).map(|cell| cell.seen.get())
     }
 
-    fn since(&self, batch: i64) -> KnownPresences {
+    fn presences_since(&self, batch: i64) -> ChangedPresences {
         let presences = &self.shared.presences;
         // Asked first: what is taken in in the meantime is told again rather than not at all.
         let last = presences.last.load(Ordering::Acquire);
@@ -196,7 +196,7 @@ impl PresenceStore for ChatStore {
             batch <= 0 || cell.batch.load(Ordering::Relaxed) > batch || cell.written.get() != cell.seen.get()
         };
         let new = cells.iter().filter(|(_, cell)| is_new(cell));
-        KnownPresences { presences: new.map(|(id, cell)| (*id, cell.seen.get())).collect(), last }
+        ChangedPresences { presences: new.map(|(id, cell)| (*id, cell.seen.get())).collect(), last }
     }
 }
 

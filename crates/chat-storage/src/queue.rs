@@ -8,8 +8,8 @@ use std::sync::{Arc, PoisonError};
 
 use async_trait::async_trait;
 use chat_core::StoreError;
+use chat_core::event_log::store::{EventQueue, EventQueueStore};
 use chat_core::id::{EventId, UserId};
-use chat_core::log::store::{EventQueue, QueueStore};
 
 use crate::engine::run;
 use crate::fault::failed;
@@ -84,8 +84,8 @@ async fn look_up(shared: &Shared, id: &str) -> Result<Option<Arc<EventQueue>>, S
 }
 
 #[async_trait]
-impl QueueStore for ChatStore {
-    async fn register(&self, queue: EventQueue) -> Result<(), StoreError> {
+impl EventQueueStore for ChatStore {
+    async fn register_queue(&self, queue: EventQueue) -> Result<(), StoreError> {
         let generation = self.shared.memory.queues.generation();
         let filter = serde_json::to_string(&queue.filter).map_err(failed)?;
         run!(self.shared.db.writer(), execute: sqlx::query(INSERT)
@@ -104,7 +104,7 @@ impl QueueStore for ChatStore {
         Ok(())
     }
 
-    async fn find(&self, id: &str) -> Result<Option<Arc<EventQueue>>, StoreError> {
+    async fn find_queue(&self, id: &str) -> Result<Option<Arc<EventQueue>>, StoreError> {
         match self.shared.memory.queues.find(id) {
             Some(queue) => Ok(Some(queue)),
             // In a box of its own: hardly any poll needs its room.
@@ -112,7 +112,7 @@ impl QueueStore for ChatStore {
         }
     }
 
-    fn note(&self, queue: &EventQueue, seen_s: i64) {
+    fn note_client_seen(&self, queue: &EventQueue, seen_s: i64) {
         if !self.shared.memory.queues.is_due(queue, seen_s) {
             return;
         }
@@ -121,7 +121,7 @@ impl QueueStore for ChatStore {
         *noted_s = seen_s.max(*noted_s);
     }
 
-    async fn delete(&self, id: &str, user_id: UserId) -> Result<bool, StoreError> {
+    async fn delete_queue(&self, id: &str, user_id: UserId) -> Result<bool, StoreError> {
         self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         let deleted =
             run!(self.shared.db.writer(), execute: sqlx::query(DELETE).bind(id).bind(user_id.0)).map_err(failed)?;
@@ -131,7 +131,7 @@ impl QueueStore for ChatStore {
         Ok(deleted > 0)
     }
 
-    async fn expire(&self, now_s: i64) -> Result<u64, StoreError> {
+    async fn delete_expired_queues(&self, now_s: i64) -> Result<u64, StoreError> {
         write_notes(&self.shared).await?;
         let gone: Vec<String> =
             run!(self.shared.db.writer(), fetch_all: sqlx::query_scalar(EXPIRE).bind(now_s)).map_err(failed)?;

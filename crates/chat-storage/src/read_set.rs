@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_core::StoreError;
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::model::channel::Membership;
+use chat_core::model::channel::ChannelMembership;
 use chat_core::model::message::{ContentFlags, Recipient};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use roaring::RoaringTreemap;
 use sql_engines::{PerEngine, encode_numbers_parameter, insert_rows_statement, power_of_two_chunks};
 
@@ -126,7 +126,7 @@ pub(crate) fn received(
     match recipient {
         Recipient::Direct(_) => true,
         Recipient::Channel(channel) => {
-            let received = |membership: &Membership| membership.received_message(id, content_flags.moved_in);
+            let received = |membership: &ChannelMembership| membership.received_message(id, content_flags.moved_in);
             realm.membership(channel, user_id).is_some_and(received)
         }
     }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chat_core::StoreError;
+use chat_core::event_log::realm_commit::{CommitOutcome, CredentialChange, RealmCommit};
+use chat_core::event_log::store::{Credentials, RealmStore};
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::log::commit::{CommitOutcome, CredentialChange, RealmCommit};
-use chat_core::log::store::{Credentials, RealmStore};
-use chat_core::model::change::{ItemKind, RealmChange, UserItemKind};
-use chat_core::model::channel::{SubscriptionPeriod, name_key};
-use chat_core::model::snapshot::{LoadedRealm, RealmSnapshot};
+use chat_core::model::channel::{SubscriptionPeriod, channel_name_key};
+use chat_core::model::realm_change::{RealmChange, RealmItemKind, UserItemKind};
+use chat_core::model::realm_snapshot::{RealmSnapshot, StoredRealmState};
 use chat_core::model::user::{ApiKey, KeyHasher, PasswordHash};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -77,7 +77,7 @@ pub(crate) async fn load_in(tx: &mut Tx, key_hasher: &KeyHasher) -> Result<Realm
     changes.extend(keys(tx).await?);
     changes.extend(items(tx).await?);
     let spans = spans(tx).await?;
-    Ok(RealmSnapshot::load(LoadedRealm {
+    Ok(RealmSnapshot::from_stored_state(StoredRealmState {
         at: EventId(at),
         changed: EventId(last_change),
         last_id,
@@ -104,7 +104,7 @@ async fn items(tx: &mut Tx) -> Result<Vec<RealmChange>, StoreError> {
     let rows: Vec<(String, i64, String)> = run!(tx.on(), fetch_all: sqlx::query_as(ITEMS)).map_err(failed)?;
     for (kind, id, document) in rows {
         let document = Some(serde_json::from_str(&document).map_err(failed)?);
-        let kind = ItemKind::named(&kind).ok_or_else(|| failed(format!("unknown kind of item {kind:?}")))?;
+        let kind = RealmItemKind::named(&kind).ok_or_else(|| failed(format!("unknown kind of item {kind:?}")))?;
         changes.push(RealmChange::Item { kind, id, document });
     }
     let rows: Vec<(i64, String, String, String)> =
@@ -127,7 +127,7 @@ async fn spans(tx: &mut Tx) -> Result<Vec<(ChannelId, UserId, SubscriptionPeriod
 
 #[async_trait]
 impl RealmStore for ChatStore {
-    fn realm(&self) -> Arc<RealmSnapshot> {
+    fn snapshot(&self) -> Arc<RealmSnapshot> {
         self.shared.memory.realm.current()
     }
 
@@ -168,7 +168,7 @@ impl RealmStore for ChatStore {
         Ok(CommitOutcome::Done { first, last })
     }
 
-    async fn credentials(&self, user_id: UserId) -> Result<Option<Credentials>, StoreError> {
+    async fn load_credentials(&self, user_id: UserId) -> Result<Option<Credentials>, StoreError> {
         let row: Option<(Option<String>, Option<String>)> =
             run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(CREDENTIALS).bind(user_id.0))
                 .map_err(failed)?;
@@ -181,15 +181,15 @@ impl RealmStore for ChatStore {
         Ok(Some(Credentials { api_key, password_hash: password_hash.map(PasswordHash) }))
     }
 
-    fn is_current(&self) -> bool {
+    fn is_realm_current(&self) -> bool {
         self.shared.is_current()
     }
 
-    async fn refresh(&self) -> Result<(), StoreError> {
+    async fn refresh_realm(&self) -> Result<(), StoreError> {
         self.shared.refresh().await
     }
 
-    async fn known_everywhere(&self) {
+    async fn wait_for_all_nodes(&self) {
         self.shared.known_everywhere().await;
     }
 }
@@ -228,7 +228,7 @@ pub(crate) async fn put(writing: &mut LogTransaction, at: EventId, change: &Real
         // The key itself comes with the credentials.
         RealmChange::Key { .. } => {}
         RealmChange::Channel(channel) => {
-            let key = (!channel.is_archived).then(|| name_key(&channel.name));
+            let key = (!channel.is_archived).then(|| channel_name_key(&channel.name));
             put_named(writing, PUT_CHANNEL, (channel.id.0, key), text(channel)?).await?;
         }
         RealmChange::Group(group) => {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use chat_core::StoreError;
-use chat_core::id::{DirectId, MessageId};
+use chat_core::id::{DirectConversationId, MessageId};
 use chat_core::messages::retention::RetentionStore;
 use chat_core::model::message::Recipient;
 
@@ -18,7 +18,7 @@ WHERE m.sent_s < $1 ORDER BY d.recipient_id LIMIT $2";
 
 #[async_trait]
 impl RetentionStore for ChatStore {
-    async fn sent_before(
+    async fn messages_sent_before(
         &self,
         recipient: Recipient,
         before_s: i64,
@@ -33,7 +33,11 @@ impl RetentionStore for ChatStore {
         Ok(old.map(|(id, _)| MessageId(id)).collect())
     }
 
-    async fn directs_before(&self, before_s: i64, limit: usize) -> Result<Vec<DirectId>, StoreError> {
+    async fn direct_conversations_before(
+        &self,
+        before_s: i64,
+        limit: usize,
+    ) -> Result<Vec<DirectConversationId>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let found: Vec<i64> =
             run!(self.shared.db.reader(), fetch_all: sqlx::query_scalar(OLD_DIRECTS).bind(before_s).bind(limit))

@@ -3,12 +3,13 @@
 
 use async_trait::async_trait;
 use chat_core::StoreError;
-use chat_core::id::{ChannelId, EventId, MessageId, ScheduledId, UserId};
-use chat_core::log::event::NewEvent;
+use chat_core::event_log::event::NewEvent;
+use chat_core::id::{ChannelId, EventId, MessageId, ScheduledMessageId, UserId};
 use chat_core::messages::scheduled::{
-    MAX_SCHEDULED, ScheduledDestination, ScheduledEnd, ScheduledMessage, ScheduledOutcome, ScheduledStore,
+    MAX_SCHEDULED_MESSAGES_PER_USER, ScheduledDestination, ScheduledEndOutcome, ScheduledMessage, ScheduledMessageEnd,
+    ScheduledMessageStore,
 };
-use chat_core::messages::store::{NewMessage, SendOutcome, WriteOutcome};
+use chat_core::messages::store::{MessageWriteOutcome, NewMessage, SendOutcome};
 
 use crate::engine::{Tx, run};
 use crate::fault::failed;
@@ -42,7 +43,7 @@ pub(crate) type Row = (i64, i64, Option<i64>, String, String, String, String, St
 pub(crate) fn scheduled(row: Row) -> ScheduledMessage {
     let (id, user_id, channel_id, users, topic, content, html, client, read_by_sender, due_s, failure, revision) = row;
     ScheduledMessage {
-        id: ScheduledId(id),
+        id: ScheduledMessageId(id),
         user_id: UserId(user_id),
         to: match channel_id {
             Some(id) => ScheduledDestination::Channel(ChannelId(id), topic),
@@ -129,23 +130,23 @@ async fn finish(
 async fn settle(
     shared: &Shared,
     message: &ScheduledMessage,
-    (end, at_s): (ScheduledEnd, i64),
-) -> Result<ScheduledOutcome, StoreError> {
+    (end, at_s): (ScheduledMessageEnd, i64),
+) -> Result<ScheduledEndOutcome, StoreError> {
     let mut writing = LogTransaction::begin(shared).await?;
     let (claimed, event, sent) = match end {
-        ScheduledEnd::Sent(sent) => (delete(&mut writing, message).await?, message.removed(), Some(sent)),
-        ScheduledEnd::Failed { failure, notice } => {
+        ScheduledMessageEnd::Sent(sent) => (delete(&mut writing, message).await?, message.removed_event(), Some(sent)),
+        ScheduledMessageEnd::Failed { failure, notice } => {
             let failed = ScheduledMessage { failure: Some(failure), ..message.clone() };
-            (replace(&mut writing, &failed).await?, failed.updated(), notice)
+            (replace(&mut writing, &failed).await?, failed.updated_event(), notice)
         }
     };
     if !claimed {
         writing.roll_back().await?;
-        return Ok(ScheduledOutcome::Gone);
+        return Ok(ScheduledEndOutcome::Gone);
     }
     if sent.as_ref().is_some_and(|sent| sent.decided_at < writing.rules_changed(shared)) {
         write_guard::refuse(shared, writing).await?;
-        return Ok(ScheduledOutcome::Stale);
+        return Ok(ScheduledEndOutcome::Stale);
     }
     // The place that a failed message's revision names is that of its event.
     let event = (at_s, event);
@@ -153,7 +154,7 @@ async fn settle(
         None => finish(shared, writing, event).await.map(|()| None)?,
         Some(sent) => finish_with(shared, writing, (&[*sent], event)).await?,
     };
-    Ok(ScheduledOutcome::Done { sent })
+    Ok(ScheduledEndOutcome::Done { sent })
 }
 
 /// As [`finish`], with messages that go out after it was told; returns the number of the first.
@@ -179,40 +180,53 @@ async fn finish_with(
 }
 
 #[async_trait]
-impl ScheduledStore for ChatStore {
-    async fn schedule(&self, message: ScheduledMessage, at_s: i64) -> Result<Option<ScheduledId>, StoreError> {
+impl ScheduledMessageStore for ChatStore {
+    async fn add_scheduled_message(
+        &self,
+        message: ScheduledMessage,
+        at_s: i64,
+    ) -> Result<Option<ScheduledMessageId>, StoreError> {
         let mut writing = LogTransaction::begin(&self.shared).await?;
         let have: i64 =
             run!(writing.tx.on(), fetch_one: sqlx::query_scalar(COUNT).bind(message.user_id.0)).map_err(failed)?;
-        if usize::try_from(have).is_ok_and(|have| have >= MAX_SCHEDULED) {
+        if usize::try_from(have).is_ok_and(|have| have >= MAX_SCHEDULED_MESSAGES_PER_USER) {
             writing.roll_back().await?;
             return Ok(None);
         }
         let place = writing.next();
-        let message = ScheduledMessage { id: ScheduledId(place.0), revision: place, failure: None, ..message };
+        let message = ScheduledMessage { id: ScheduledMessageId(place.0), revision: place, failure: None, ..message };
         insert(&mut writing.tx, &message).await?;
-        finish(&self.shared, writing, (at_s, message.added())).await?;
+        finish(&self.shared, writing, (at_s, message.added_event())).await?;
         Ok(Some(message.id))
     }
 
-    async fn scheduled_of(&self, user_id: UserId) -> Result<Vec<ScheduledMessage>, StoreError> {
+    async fn scheduled_messages_of_user(&self, user_id: UserId) -> Result<Vec<ScheduledMessage>, StoreError> {
         let rows: Vec<Row> =
             run!(self.shared.db.reader(), fetch_all: sqlx::query_as(OF).bind(user_id.0)).map_err(failed)?;
         Ok(rows.into_iter().map(scheduled).collect())
     }
 
-    async fn reschedule(&self, message: ScheduledMessage, at_s: i64) -> Result<WriteOutcome, StoreError> {
+    async fn update_scheduled_message(
+        &self,
+        message: ScheduledMessage,
+        at_s: i64,
+    ) -> Result<MessageWriteOutcome, StoreError> {
         let mut writing = LogTransaction::begin(&self.shared).await?;
         if !replace(&mut writing, &message).await? {
             writing.roll_back().await?;
-            return Ok(WriteOutcome::Unchanged);
+            return Ok(MessageWriteOutcome::Unchanged);
         }
         let place = writing.next();
-        finish(&self.shared, writing, (at_s, message.updated())).await?;
-        Ok(WriteOutcome::Done(place))
+        finish(&self.shared, writing, (at_s, message.updated_event())).await?;
+        Ok(MessageWriteOutcome::Done(place))
     }
 
-    async fn unschedule(&self, user_id: UserId, id: ScheduledId, at_s: i64) -> Result<bool, StoreError> {
+    async fn delete_scheduled_message(
+        &self,
+        user_id: UserId,
+        id: ScheduledMessageId,
+        at_s: i64,
+    ) -> Result<bool, StoreError> {
         let mut writing = LogTransaction::begin(&self.shared).await?;
         let row: Option<Row> =
             run!(writing.tx.on(), fetch_optional: sqlx::query_as(OWN).bind(id.0).bind(user_id.0)).map_err(failed)?;
@@ -222,30 +236,34 @@ impl ScheduledStore for ChatStore {
         };
         // Writers come one after the other, so it is as it was read.
         delete(&mut writing, &message).await?;
-        finish(&self.shared, writing, (at_s, message.removed())).await?;
+        finish(&self.shared, writing, (at_s, message.removed_event())).await?;
         Ok(true)
     }
 
-    async fn scheduled(&self, user_id: UserId, id: ScheduledId) -> Result<Option<ScheduledMessage>, StoreError> {
+    async fn find_scheduled_message(
+        &self,
+        user_id: UserId,
+        id: ScheduledMessageId,
+    ) -> Result<Option<ScheduledMessage>, StoreError> {
         let row: Option<Row> =
             run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(OWN).bind(id.0).bind(user_id.0))
                 .map_err(failed)?;
         Ok(row.map(scheduled))
     }
 
-    async fn due(&self, now_s: i64, limit: usize) -> Result<Vec<ScheduledMessage>, StoreError> {
+    async fn due_scheduled_messages(&self, now_s: i64, limit: usize) -> Result<Vec<ScheduledMessage>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let rows: Vec<Row> =
             run!(self.shared.db.reader(), fetch_all: sqlx::query_as(DUE).bind(now_s).bind(limit)).map_err(failed)?;
         Ok(rows.into_iter().map(scheduled).collect())
     }
 
-    async fn settle(
+    async fn end_scheduled_message(
         &self,
         message: &ScheduledMessage,
-        end: ScheduledEnd,
+        end: ScheduledMessageEnd,
         at_s: i64,
-    ) -> Result<ScheduledOutcome, StoreError> {
+    ) -> Result<ScheduledEndOutcome, StoreError> {
         settle(&self.shared, message, (end, at_s)).await
     }
 }

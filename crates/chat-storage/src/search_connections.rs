@@ -65,7 +65,7 @@ mod tests {
             let mut searcher = searcher(&pool, Duration::from_millis(20)).await;
             let PerEngine::Sqlite(connection) = searcher.on() else { unreachable!() };
             let ended = sqlx::query_scalar::<_, i64>(ENDLESS).fetch_one(connection).await.unwrap_err();
-            assert!(crate::fault::search_failed(ended).is_too_costly());
+            assert!(crate::fault::search_failed(ended).is_search_timeout());
         }
         let mut given_up = searcher(&pool, Duration::from_hours(1)).await;
         let search = async {

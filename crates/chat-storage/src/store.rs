@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use chat_core::StoreError;
-use chat_core::log::event::EventRecord;
+use chat_core::event_log::event::LogRecord;
 use secrecy::SecretString;
 use task_set::{TaskSet, UnexpectedTaskEnd};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -36,8 +36,8 @@ const GONE_TOLD_MAX: usize = 20;
 /// The chat's storage on one node: the database, the caches in memory and the background tasks. Cloning it is cheap and
 /// gives another handle on the same one.
 ///
-/// It implements every port of [`chat_core::log::store`]. [`ChatStore::flush_and_close`] ends its tasks after what
-/// waits was written; dropped without that, they end at once and what waits fails.
+/// It implements every port of [`chat_core::event_log::store`]. [`ChatStore::flush_and_close`] ends its tasks after
+/// what waits was written; dropped without that, they end at once and what waits fails.
 #[derive(Clone)]
 pub struct ChatStore {
     pub(crate) shared: Arc<Shared>,
@@ -216,7 +216,7 @@ impl Shared {
     /// Takes into memory what this node has just committed, and before it what others have.
     ///
     /// What is committed is committed: when the log cannot be read now, it is read when the node looks again.
-    pub(crate) async fn publish(&self, records: Vec<Arc<EventRecord>>) {
+    pub(crate) async fn publish(&self, records: Vec<Arc<LogRecord>>) {
         let advancing = self.advancing.lock().await;
         let Some(first) = records.first() else { return };
         if first.id.0 > self.memory.recent_log.head().0 + 1 {
@@ -312,7 +312,7 @@ impl Shared {
     /// Begins again, because a part of the log is gone that this node has not read.
     async fn start_over(&self, gap: LogGap) -> Result<(), StoreError> {
         let realm = realm::load(&self.db, self.cipher.hasher()).await?;
-        let (after, gone_to, head) = (gap.after.0, gap.gone_to.0, realm.at().0);
+        let (after, gone_to, head) = (gap.after.0, gap.gone_to.0, realm.log_position().0);
         tracing::warn!(after, gone_to, head, "log pruned past this node: the organization was read again");
         self.memory.reset(realm);
         Ok(())

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chat_core::StoreError;
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::model::change::RealmChange;
+use chat_core::model::realm_change::RealmChange;
 use sql_engines::PerEngine;
 
 use crate::dialect::Sql;

@@ -7,9 +7,9 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chat_core::event_log::event::LogRecord;
 use chat_core::id::EventId;
-use chat_core::log::event::EventRecord;
-use chat_core::people::typing::{TypingFeed, TypingNotification, TypingOutcome};
+use chat_core::people::typing_notifications::{PendingTypingNotifications, TypingFeed, TypingNotification};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -33,13 +33,13 @@ FROM unnest($1::TEXT[]) AS told";
 /// What was told lately, the oldest first.
 #[derive(Default)]
 pub(crate) struct RecentTyping {
-    recent: VecDeque<(Instant, Arc<EventRecord>)>,
+    recent: VecDeque<(Instant, Arc<LogRecord>)>,
     /// The number of the last; the first ever has 1.
     last: u64,
 }
 
 impl RecentTyping {
-    pub(crate) fn push(&mut self, record: Arc<EventRecord>) {
+    pub(crate) fn push(&mut self, record: Arc<LogRecord>) {
         let now = Instant::now();
         while self.recent.len() >= KEPT || self.recent.front().is_some_and(|(at, _)| now - *at > KEPT_FOR) {
             self.recent.pop_front();
@@ -58,7 +58,7 @@ impl RecentTyping {
     }
 
     /// Returns what is kept of what was told after a number.
-    pub(crate) fn after(&self, number: u64) -> impl Iterator<Item = &Arc<EventRecord>> {
+    pub(crate) fn after(&self, number: u64) -> impl Iterator<Item = &Arc<LogRecord>> {
         let new = usize::try_from(self.last.saturating_sub(number)).unwrap_or(usize::MAX);
         let kept = self.recent.range(self.recent.len().saturating_sub(new)..);
         let now = Instant::now();
@@ -119,19 +119,19 @@ pub(crate) fn hear(shared: &Shared, payload: &str) {
 
 fn tell_here(shared: &Shared, typing: &TypingNotification) {
     let realm = shared.memory.realm.load();
-    if let Some(event) = typing.event(&realm) {
-        let record = EventRecord::new(EventId::NONE, 0, Vec::new(), Some(event));
+    if let Some(event) = typing.to_event(&realm) {
+        let record = LogRecord::new(EventId::BEFORE_FIRST, 0, Vec::new(), Some(event));
         shared.memory.recent_log.tell(Arc::new(record), &realm);
     }
 }
 
 impl TypingFeed for ChatStore {
-    fn tell(&self, typing: TypingNotification) {
+    fn publish_typing(&self, typing: TypingNotification) {
         tell_here(&self.shared, &typing);
         self.shared.spread.send(&typing);
     }
 
-    fn take(&self, queue_id: &str) -> TypingOutcome {
+    fn take_typing_for_queue(&self, queue_id: &str) -> PendingTypingNotifications {
         self.shared.memory.queues.typing_since(queue_id, |number| self.shared.memory.recent_log.typing_after(number))
     }
 }
@@ -139,12 +139,12 @@ impl TypingFeed for ChatStore {
 #[cfg(test)]
 mod tests {
     use chat_core::id::UserId;
-    use chat_core::people::typing::{TypingDestination, TypingOp};
+    use chat_core::people::typing_notifications::{TypingDestination, TypingOp};
 
     use super::*;
 
-    fn record() -> Arc<EventRecord> {
-        Arc::new(EventRecord::new(EventId::NONE, 0, Vec::new(), None))
+    fn record() -> Arc<LogRecord> {
+        Arc::new(LogRecord::new(EventId::BEFORE_FIRST, 0, Vec::new(), None))
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use chat_core::StoreError;
-use chat_core::messages::narrow::{MessageCandidate, MessageSelection, NarrowCondition};
-use chat_core::model::message::{Flag, Recipient, topic_key};
+use chat_core::messages::narrow::{NarrowCandidate, NarrowCondition, ReadableMessageSelection};
+use chat_core::model::message::{MessageFlag, Recipient, topic_key};
 use chat_core::model::user_message::{UnreadConversation, UnreadMessages};
 
 use crate::candidate_query::{MessageRange, ReadDirection};
@@ -15,16 +15,16 @@ use crate::memory::message_index::{self, IndexEntry, IndexedMessages};
 use crate::message_search::{MessageSearch, facts, place, recipients, unread_of};
 use crate::store::Shared;
 
-/// 3 and 5 are the numbers of [`Flag::Mentioned`] and [`Flag::TopicWildcardMentioned`].
+/// 3 and 5 are the numbers of [`MessageFlag::Mentioned`] and [`MessageFlag::TopicWildcardMentioned`].
 const MENTIONED: &str = "SELECT message_id FROM message_flag WHERE user_id = $1 AND flag IN (3, 5) AND message_id > $2";
 
 /// Returns the newest messages of the selection that the reader has not read, at most `limit`.
 pub(crate) async fn unread(
     shared: &Shared,
-    selection: &MessageSelection,
+    selection: &ReadableMessageSelection,
     limit: usize,
 ) -> Result<UnreadMessages, StoreError> {
-    if !selection.asks_place_alone() {
+    if !selection.filters_only_location_or_unread() {
         return read(shared, selection, (i64::MAX, limit)).await;
     }
     // Who was answered by another node asks this one next.
@@ -43,7 +43,7 @@ pub(crate) async fn unread(
     };
     let left = limit.saturating_sub(unread.count());
     if left == 0 || lowest >= after {
-        return Ok(unread.newest(limit));
+        return Ok(unread.keep_newest(limit));
     }
     let older = read(shared, selection, (after + 1, left)).await?;
     Ok(joined(older, unread))
@@ -52,22 +52,22 @@ pub(crate) async fn unread(
 /// Returns the same, before a message, from the database alone.
 async fn read(
     shared: &Shared,
-    selection: &MessageSelection,
+    selection: &ReadableMessageSelection,
     (before, limit): (i64, usize),
 ) -> Result<UnreadMessages, StoreError> {
     let selection = unread_of(selection);
     let search = MessageSearch::new(shared, &selection).await?;
     let (mut found, _) = search.collect(MessageRange { after: 0, before, way: ReadDirection::Older }, limit).await?;
     found.reverse();
-    let found: Vec<MessageCandidate<'_>> = found.into_iter().map(|hit| hit.candidate).collect();
+    let found: Vec<NarrowCandidate<'_>> = found.into_iter().map(|hit| hit.candidate).collect();
     let flags = search.flags(&found.iter().map(facts).collect::<Vec<_>>()).await?;
     let mut unread = UnreadMessages::default();
     let mut places = HashMap::new();
     for (candidate, flags) in found.into_iter().zip(flags) {
-        if flags.iter().any(|flag: &Flag| flag.is_mention()) {
+        if flags.iter().any(|flag: &MessageFlag| flag.is_mention()) {
             unread.mentions.push(candidate.id);
         }
-        let MessageCandidate { id, recipient, topic, direct_users, .. } = candidate;
+        let NarrowCandidate { id, recipient, topic, direct_users, .. } = candidate;
         let place = *places.entry((recipient, topic.clone())).or_insert_with(|| {
             let (topic, direct_users) = (topic.into_owned(), direct_users.into_owned());
             unread.places.push(UnreadConversation { recipient, direct_users, topic, ids: Vec::new() });
@@ -96,7 +96,7 @@ fn joined(mut older: UnreadMessages, newer: UnreadMessages) -> UnreadMessages {
 
 /// Who looks through the memory.
 struct UnreadReader<'a> {
-    selection: &'a MessageSelection,
+    selection: &'a ReadableMessageSelection,
     own: &'a UserFlags,
     /// Messages that mention the reader by a row.
     mentioned: &'a HashSet<i64>,
@@ -117,12 +117,12 @@ impl UnreadReader<'_> {
         let until = self.own.none_unread_until(recipient).max(kept.after);
         let own = self.own.of_one(recipient);
         let bounds = match recipient {
-            Recipient::Channel(id) => self.selection.bounds(id),
+            Recipient::Channel(id) => self.selection.readable_range(id),
             Recipient::Direct(_) => None,
         };
         let permit = |entry: &IndexEntry| match recipient {
             Recipient::Channel(_) => {
-                bounds.is_some_and(|bounds| bounds.permit(entry.id, entry.content_flags().moved_in))
+                bounds.is_some_and(|bounds| bounds.contains_message(entry.id, entry.content_flags().moved_in))
             }
             Recipient::Direct(_) => self.selection.directs,
         };

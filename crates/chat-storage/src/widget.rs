@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use chat_core::StoreError;
 use chat_core::id::{EventId, MessageId, UserId};
-use chat_core::messages::store::{WriteGuard, WriteOutcome};
-use chat_core::messages::widget::{self, WidgetStore};
+use chat_core::messages::store::{MessageWriteGuard, MessageWriteOutcome};
+use chat_core::messages::widget::{self, SubmessageStore};
 use chat_core::model::message::{Message, Submessage};
 use sql_engines::{encode_numbers_parameter, insert_rows_statement, power_of_two_chunks};
 
@@ -65,16 +65,16 @@ pub(crate) async fn of(
 }
 
 #[async_trait]
-impl WidgetStore for ChatStore {
+impl SubmessageStore for ChatStore {
     async fn add_submessage(
         &self,
         (message, realm): (&Message, EventId),
         (sender_id, content): (UserId, &str),
         at_s: i64,
-    ) -> Result<WriteOutcome, StoreError> {
-        let decided = WriteGuard { realm, messages: vec![(message.id, message.revision)] };
+    ) -> Result<MessageWriteOutcome, StoreError> {
+        let decided = MessageWriteGuard { realm, messages: vec![(message.id, message.revision)] };
         let Some(mut writing) = write_guard::begin(&self.shared, &decided).await? else {
-            return Ok(WriteOutcome::Unchanged);
+            return Ok(MessageWriteOutcome::Unchanged);
         };
         let place = writing.next();
         run!(writing.tx.on(), execute: sqlx::query(ADD)
@@ -84,7 +84,7 @@ impl WidgetStore for ChatStore {
             .bind(content))
         .map_err(failed)?;
         let submessage = Submessage { id: place.0, sender_id, content: content.to_owned() };
-        let event = widget::added(message, &submessage);
+        let event = widget::submessage_event(message, &submessage);
         finish(&self.shared, writing, (at_s, vec![event]), |shared| shared.memory.channel_windows.forget(&[message.id]))
             .await
     }

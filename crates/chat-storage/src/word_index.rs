@@ -1,7 +1,7 @@
 //! The index of words: which messages have which stems.
 //!
-//! What a message's stems are is a rule ([`chat_core::text::search_words`]); an engine only finds the messages that
-//! have all of some. Rows change in the transaction that changes the message.
+//! What a message's stems are is a rule ([`chat_core::text_processing::search_words`]); an engine only finds the
+//! messages that have all of some. Rows change in the transaction that changes the message.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use chat_core::StoreError;
 use chat_core::id::MessageId;
 use chat_core::model::message::{Message, topic_key};
-use chat_core::text::search_words::{SearchWords, indexed};
+use chat_core::text_processing::search_words::{SearchWords, extract_index_stems};
 use sql_engines::{SqlDialect, encode_numbers_parameter, power_of_two_chunks};
 use sqlx::SqlStr;
 
@@ -50,7 +50,7 @@ impl WordIndexEntry {
         let Message { id, recipient, sender_id, topic, html, content_flags, .. } = message;
         Self::of_row(
             dialect,
-            &(id.0, i64::from(*recipient), sender_id.0, topic.clone(), html.clone(), content_flags.bits()),
+            &(id.0, i64::from(*recipient), sender_id.0, topic.clone(), html.clone(), content_flags.to_bits()),
         )
     }
 
@@ -65,7 +65,7 @@ impl WordIndexEntry {
             CONTENTS.map(|bit| content_flags & bit).into_iter().filter(|bit| *bit != 0).map(IndexedProperty::Content);
         let kept = places.into_iter().chain(contents).filter(|property| property.is_kept_by(dialect));
         let words: Vec<String> =
-            std::iter::once(indexed(topic, html)).chain(kept.map(IndexedProperty::token)).collect();
+            std::iter::once(extract_index_stems(topic, html)).chain(kept.map(IndexedProperty::token)).collect();
         Self { id: *id, text: words.join(" ") }
     }
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chat_core::StoreError;
+use chat_core::event_log::event::{EventBody, LogRecord};
 use chat_core::id::{EventId, MessageId};
-use chat_core::log::event::{EventBody, EventRecord};
-use chat_core::messages::store::{FlagWriteGuard, WriteGuard};
+use chat_core::messages::store::{FlagWriteGuard, MessageWriteGuard};
 use sql_engines::encode_numbers_parameter;
 
 use crate::dialect::Sql;
@@ -23,7 +23,7 @@ static EDITED: Sql =
 static REVISIONS: Sql = Sql::new("SELECT id, revision FROM message WHERE id {in_numbers:$1}");
 
 /// Begins a transaction, unless the rules or one of the messages have changed since the decision.
-pub(crate) async fn begin(shared: &Shared, decided: &WriteGuard) -> Result<Option<LogTransaction>, StoreError> {
+pub(crate) async fn begin(shared: &Shared, decided: &MessageWriteGuard) -> Result<Option<LogTransaction>, StoreError> {
     let mut writing = LogTransaction::begin(shared).await?;
     if decided.realm >= writing.rules_changed(shared) && are_unchanged(&mut writing, &decided.messages).await? {
         return Ok(Some(writing));
@@ -56,7 +56,7 @@ async fn is_any_edited(
     decided: &FlagWriteGuard,
 ) -> Result<bool, StoreError> {
     // Most of what is written in between are messages and flags, and then the database need not be asked.
-    let edits_none = |record: &Arc<EventRecord>| {
+    let edits_none = |record: &Arc<LogRecord>| {
         let body = record.event.as_ref().map(|event| &event.body);
         matches!(body, Some(EventBody::Message(_) | EventBody::Flagged(_)))
     };

@@ -17,8 +17,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chat_core::import_export::export::OriginalServerRelease;
 use chat_core::model::role::Role;
-use chat_core::transfer::export::Release;
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use secrecy::SecretString;
 use server_kit::config::{
@@ -139,7 +139,7 @@ pub(crate) enum Command {
         /// Release of the original server that shall take it in: 9.2 or 11.0
         #[arg(long = "for", env = "CHAT_EXPORT_FOR", value_name = "RELEASE", default_value = "11.0")]
         #[arg(value_parser = value::release)]
-        release: Release,
+        release: OriginalServerRelease,
     },
 }
 

@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
+use chat_core::import_export::export::OriginalServerRelease;
 use chat_core::limits::MIN_PASSWORD_CHARS;
 use chat_core::model::role::Role;
 use chat_core::model::user;
-use chat_core::text::printable::unprintable;
-use chat_core::transfer::export::Release;
+use chat_core::text_processing::printable_names::find_unprintable_in_name;
 use lettre::message::Mailbox;
 use server_kit::config::value_parsers;
 use url::Url;
@@ -58,7 +58,7 @@ pub(super) fn brand(text: &str) -> Result<String, &'static str> {
 
 /// Returns the name of the organization. Empty counts as absent.
 pub(super) fn realm_name(text: &str) -> Result<String, &'static str> {
-    if text.chars().count() <= REALM_NAME_MAX_CHARS && unprintable(text).is_none() {
+    if text.chars().count() <= REALM_NAME_MAX_CHARS && find_unprintable_in_name(text).is_none() {
         return Ok(text.trim().to_owned());
     }
     Err("must have 40 characters at most, and none that no screen shows")
@@ -66,7 +66,7 @@ pub(super) fn realm_name(text: &str) -> Result<String, &'static str> {
 
 /// An e-mail address. Empty counts as absent.
 pub(super) fn email(text: &str) -> Result<String, &'static str> {
-    if text.is_empty() || user::email(text).is_ok() {
+    if text.is_empty() || user::parse_email(text).is_ok() {
         return Ok(text.to_owned());
     }
     Err("must be an e-mail address, such as ada@example.org")
@@ -90,7 +90,7 @@ pub(super) fn full_name(text: &str) -> Result<String, String> {
     if text.is_empty() {
         return Ok(String::new());
     }
-    user::full_name(text).map(str::to_owned).map_err(|why| format!("must be the full name of a person: {why}"))
+    user::parse_full_name(text).map(str::to_owned).map_err(|why| format!("must be the full name of a person: {why}"))
 }
 
 /// Who letters come from. Empty counts as absent.
@@ -105,14 +105,14 @@ pub(super) fn apple_id(text: &str) -> Result<String, &'static str> {
     if text.bytes().all(allowed) { Ok(text.to_owned()) } else { Err("must be letters, digits, full stops and hyphens") }
 }
 
-pub(super) fn release(text: &str) -> Result<Release, String> {
-    let names = || Release::ALL.map(Release::name).join(" or ");
-    Release::named(text).ok_or_else(|| format!("must be {}", names()))
+pub(super) fn release(text: &str) -> Result<OriginalServerRelease, String> {
+    let names = || OriginalServerRelease::ALL.map(OriginalServerRelease::release_number).join(" or ");
+    OriginalServerRelease::from_release_number(text).ok_or_else(|| format!("must be {}", names()))
 }
 
 /// Says nothing of a wrong password but how long it may be. It is held to what everybody's passwords are.
 pub(super) fn password(flag: &str, text: &str) -> Result<(), String> {
-    if user::check_password(text).is_ok() && text.len() <= PASSWORD_MAX_BYTES {
+    if user::check_password_strength(text).is_ok() && text.len() <= PASSWORD_MAX_BYTES {
         return Ok(());
     }
     Err(format!(

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use chat_core::files::FileStore;
-use chat_core::transfer::export::{ExportFile, ExportFolder, ExportWriteError, ExportWriter, ExportedFile};
+use chat_core::import_export::export::{
+    ExportTableFile, ExportUploadFolder, ExportWriteError, ExportWriter, ExportedUploadFile,
+};
 use serde_json::Value;
 use server_kit::shutdown::CancellationToken;
 
@@ -30,7 +32,7 @@ pub(super) struct Folder {
     organization: Tables,
     messages: Option<(usize, Tables)>,
     attachments: Tables,
-    files: Vec<ExportedFile>,
+    files: Vec<ExportedUploadFile>,
     progress: Progress,
     /// When a server writes it: the end of that work.
     stopped: Option<CancellationToken>,
@@ -59,9 +61,9 @@ impl Folder {
         let partial = ConfinedFolder::create(&partial).with_context(|| {
             format!("cannot make {}; one that another export left there can be deleted", partial.display())
         })?;
-        let mut organization = Tables::create(&partial, "realm.json", ExportFile::Organization)?;
+        let mut organization = Tables::create(&partial, "realm.json", ExportTableFile::Organization)?;
         organization.say("import_source", "zulip")?;
-        let attachments = Tables::create(&partial, UPLOADS, ExportFile::Attachments)?;
+        let attachments = Tables::create(&partial, UPLOADS, ExportTableFile::Attachments)?;
         let progress = Progress::new("exporting", 0);
         Ok(Self {
             path: path.to_owned(),
@@ -93,9 +95,9 @@ impl Folder {
         let is_watched = self.stopped.is_none();
         let progress = if is_watched { Progress::new("files", files.len()) } else { Progress::hidden() };
         let mut gone = 0;
-        for cabinet in ExportFolder::ALL {
+        for cabinet in ExportUploadFolder::ALL {
             let of_it = files.iter().filter(|file| file.cabinet == cabinet);
-            let name = cabinet.name();
+            let name = cabinet.folder_name();
             self.partial.create_folder(name).with_context(|| format!("cannot make the folder {name}"))?;
             let mut list = List::create(&self.partial, &format!("{name}/{RECORDS}"))?;
             for file in of_it {
@@ -139,11 +141,11 @@ impl Folder {
         }
     }
 
-    fn sheet(&mut self, sheet: ExportFile) -> std::io::Result<&mut Tables> {
+    fn sheet(&mut self, sheet: ExportTableFile) -> std::io::Result<&mut Tables> {
         let number = match sheet {
-            ExportFile::Organization => return Ok(&mut self.organization),
-            ExportFile::Messages(number) => number,
-            ExportFile::Attachments => return Ok(&mut self.attachments),
+            ExportTableFile::Organization => return Ok(&mut self.organization),
+            ExportTableFile::Messages(number) => number,
+            ExportTableFile::Attachments => return Ok(&mut self.attachments),
         };
         let open = match self.messages.take() {
             Some(open) if open.0 == number => open,
@@ -157,11 +159,11 @@ impl Folder {
 }
 
 impl ExportWriter for Folder {
-    fn expect(&mut self, messages: u64) {
+    fn expect_messages(&mut self, messages: u64) {
         self.progress.expect(messages);
     }
 
-    fn row(&mut self, sheet: ExportFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {
+    fn write_row(&mut self, sheet: ExportTableFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {
         if self.is_stopped() {
             return Err(ExportWriteError(STOPPED.into()));
         }
@@ -171,17 +173,17 @@ impl ExportWriter for Folder {
         self.sheet(sheet).and_then(|tables| tables.row(table, &row)).map_err(|error| ExportWriteError(error.into()))
     }
 
-    fn file(&mut self, file: ExportedFile) {
+    fn add_uploaded_file(&mut self, file: ExportedUploadFile) {
         self.files.push(file);
     }
 }
 
 /// Writes the bytes of a file; says whether it is there.
-async fn fetch(store: &dyn FileStore, file: &ExportedFile, folder: &ConfinedFolder) -> anyhow::Result<bool> {
+async fn fetch(store: &dyn FileStore, file: &ExportedUploadFile, folder: &ConfinedFolder) -> anyhow::Result<bool> {
     let Some(mut reader) = store.open(&file.key, None).await? else { return Ok(false) };
-    let path = Path::new(file.cabinet.name()).join(&file.path);
+    let path = Path::new(file.cabinet.folder_name()).join(&file.path);
     let mut written = BufWriter::new(folder.create_file(path)?);
-    while let Some(piece) = reader.next().await? {
+    while let Some(piece) = reader.next_chunk().await? {
         written.write_all(&piece)?;
     }
     end(written)?;
@@ -222,10 +224,10 @@ struct Tables {
 }
 
 impl Tables {
-    fn create(folder: &ConfinedFolder, name: &str, sheet: ExportFile) -> std::io::Result<Self> {
+    fn create(folder: &ConfinedFolder, name: &str, sheet: ExportTableFile) -> std::io::Result<Self> {
         let mut file = BufWriter::new(folder.create_file(name)?);
         file.write_all(b"{")?;
-        Ok(Self { file, is_begun: false, table: None, missing: sheet.tables().to_vec() })
+        Ok(Self { file, is_begun: false, table: None, missing: sheet.required_tables().to_vec() })
     }
 
     /// Writes a word that is no table, before any table.

@@ -13,10 +13,10 @@ pub(crate) use worker::ExportWorker;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::files::FileStore;
-use chat_core::log::store::RealmStore as _;
-use chat_core::transfer::export::{Export, ExportContent, ExportStore as _, Release};
-use chat_core::transfer::import::ImportReport;
+use chat_core::import_export::export::{ExportContent, ExportStore as _, OrganizationExport, OriginalServerRelease};
+use chat_core::import_export::import::TransferReport;
 use chat_storage::ChatStore;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ use crate::{database, import};
 /// # Errors
 /// When the folder has something in it, there is no organization, storage fails or the folder cannot be written. There
 /// is no folder of that name then.
-pub(crate) async fn run(config: &Config, (folder, release): (&Path, Release)) -> anyhow::Result<()> {
+pub(crate) async fn run(config: &Config, (folder, release): (&Path, OriginalServerRelease)) -> anyhow::Result<()> {
     let store = database::start_existing(config).await?;
     let written = export(&store, &Files::open(config)?, (folder, release)).await;
     store.flush_and_close().await;
@@ -42,10 +42,10 @@ pub(crate) async fn run(config: &Config, (folder, release): (&Path, Release)) ->
 async fn export(
     store: &ChatStore,
     files: &dyn FileStore,
-    (path, release): (&Path, Release),
-) -> anyhow::Result<ImportReport> {
+    (path, release): (&Path, OriginalServerRelease),
+) -> anyhow::Result<TransferReport> {
     import::check(store).await?;
-    if store.realm().realm().is_none() {
+    if store.snapshot().realm().is_none() {
         bail!("there is no organization to export");
     }
     write(store, files, Folder::begin(path)?, (release, ExportContent::Everything)).await
@@ -56,10 +56,10 @@ async fn write(
     store: &ChatStore,
     files: &dyn FileStore,
     mut folder: Folder,
-    (release, content): (Release, ExportContent),
-) -> anyhow::Result<ImportReport> {
-    let mut export = Export::new(&mut folder, release, SystemRuntime.now_s()).with_content(content);
-    let shown = store.export(&mut export).await.context("cannot export the organization");
+    (release, content): (OriginalServerRelease, ExportContent),
+) -> anyhow::Result<TransferReport> {
+    let mut export = OrganizationExport::new(&mut folder, release, SystemRuntime.now_s()).with_content(content);
+    let shown = store.export_organization(&mut export).await.context("cannot export the organization");
     let mut report = export.into_report();
     let fetched = match shown {
         Ok(()) => folder.fetch(files).await,
@@ -67,7 +67,7 @@ async fn write(
     };
     match fetched {
         Ok(gone) => {
-            report.leave("files whose bytes are gone", gone);
+            report.count_omitted("files whose bytes are gone", gone);
             folder.finish().map(|()| report)
         }
         Err(error) => {
@@ -77,7 +77,7 @@ async fn write(
     }
 }
 
-fn report_json(report: &ImportReport) -> Value {
+fn report_json(report: &TransferReport) -> Value {
     json!({"exported": report.taken, "not_exported": report.left})
 }
 

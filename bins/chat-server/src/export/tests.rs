@@ -30,10 +30,10 @@ impl Place {
         config::read(arguments).unwrap()
     }
 
-    async fn export(&self, name: &str) -> anyhow::Result<ImportReport> {
+    async fn export(&self, name: &str) -> anyhow::Result<TransferReport> {
         let config = self.config("export", &self.folder(name));
         let store = ChatStore::start_without_secret(database::open(&config.database).await?).await?;
-        let report = export(&store, &Files::open(&config)?, (&self.folder(name), Release::R11_0)).await;
+        let report = export(&store, &Files::open(&config)?, (&self.folder(name), OriginalServerRelease::R11_0)).await;
         store.flush_and_close().await;
         report
     }
@@ -295,7 +295,7 @@ async fn an_export_is_its_owners_alone_and_has_no_secret() {
     assert_eq!(mode(&place.folder("one")), 0o700);
     let config = place.config("export", &place.folder("one"));
     let store = ChatStore::start_without_secret(database::open(&config.database).await.unwrap()).await.unwrap();
-    let key = store.credentials(chat_core::id::UserId(7)).await.unwrap().unwrap().api_key.unwrap();
+    let key = store.load_credentials(chat_core::id::UserId(7)).await.unwrap().unwrap().api_key.unwrap();
     store.flush_and_close().await;
     for (name, bytes) in all_files(&place.folder("one")) {
         let path = place.folder("one").join(&name);
@@ -308,7 +308,7 @@ async fn an_export_is_its_owners_alone_and_has_no_secret() {
 async fn only_a_new_or_empty_folder_is_written() {
     let (place, source) = (Place::new(), tempfile::tempdir().unwrap());
     elsewhere(source.path());
-    let refused = |done: anyhow::Result<ImportReport>| format!("{:#}", done.unwrap_err());
+    let refused = |done: anyhow::Result<TransferReport>| format!("{:#}", done.unwrap_err());
     assert!(refused(place.export("one").await).contains("no organization"));
     assert!(!place.folder("one").exists() && !place.folder("one.partial").exists());
     place.import(source.path()).await;
@@ -429,7 +429,7 @@ async fn an_export_for_an_older_release_has_the_columns_of_that_release_and_no_o
     let config = first.config("export", &first.folder("old"));
     let store = ChatStore::start_without_secret(database::open(&config.database).await.unwrap()).await.unwrap();
     let files = Files::open(&config).unwrap();
-    export(&store, &files, (&first.folder("old"), Release::R9_2)).await.unwrap();
+    export(&store, &files, (&first.folder("old"), OriginalServerRelease::R9_2)).await.unwrap();
     store.flush_and_close().await;
 
     let written = written(&first.folder("old"));

@@ -16,14 +16,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use chat_core::event_log::decision_queue::RealmDecisionQueue;
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::files::{FileKey, FileStore};
-use chat_core::log::commit::RealmCommit;
-use chat_core::log::decision::DecisionQueue;
-use chat_core::log::store::RealmStore as _;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::import_export::export::{ExportContent, OriginalServerRelease};
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::organization::data_exports::work::{self, ClaimedExport, ExportClaim, ExportEnd};
 use chat_core::organization::data_exports::{DataExportStatus, DataExportType, all};
-use chat_core::transfer::export::{ExportContent, Release};
 use chat_storage::ChatStore;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -40,7 +40,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often a node says that it still writes an export: several times while a claim holds.
 const RENEW_EVERY: Duration = Duration::from_mins(1);
 /// The release that archives are written for, the newest.
-const RELEASE: Release = Release::R11_0;
+const RELEASE: OriginalServerRelease = OriginalServerRelease::R11_0;
 
 /// The worker that writes requested exports.
 pub(crate) struct ExportWorker {
@@ -51,7 +51,7 @@ pub(crate) struct ExportWorker {
     pub(crate) node: String,
     /// The folder in which exports are written before they are packed. There is nothing else in it.
     pub(crate) folder: PathBuf,
-    pub(crate) decisions: DecisionQueue,
+    pub(crate) decisions: RealmDecisionQueue,
 }
 
 impl ExportWorker {
@@ -60,7 +60,7 @@ impl ExportWorker {
         let is_written = |realm: &RealmSnapshot| {
             all(realm).any(|(_, export)| matches!(export.status, DataExportStatus::Started { .. }))
         };
-        if !is_written(&self.store.realm()) {
+        if !is_written(&self.store.snapshot()) {
             self.clear_folder();
         }
         let mut tick = tokio::time::interval(LOOK_EVERY);
@@ -68,7 +68,7 @@ impl ExportWorker {
         loop {
             tick.tick().await;
             let now_s = SystemRuntime.now_s();
-            if !work::is_due(&self.store.realm(), now_s) || !may_delete(now_s).await {
+            if !work::is_due(&self.store.snapshot(), now_s) || !may_delete(now_s).await {
                 continue;
             }
             if let Err(error) = self.look(now_s).await {
@@ -86,7 +86,7 @@ impl ExportWorker {
         if !interrupted.is_empty() {
             self.clear_folder();
         }
-        let without_use: Vec<_> = work::without_use(&self.store.realm()).collect();
+        let without_use: Vec<_> = work::without_use(&self.store.snapshot()).collect();
         for id in without_use {
             self.files.delete(&FileKey::of_data_export(id)).await?;
             self.decide(now_s, |realm, commit| work::note_removed(realm, id, commit)).await?;
@@ -103,7 +103,7 @@ impl ExportWorker {
         decide: impl Fn(&RealmSnapshot, &mut RealmCommit) -> T + Send + Sync,
     ) -> anyhow::Result<T> {
         let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| Ok::<_, anyhow::Error>(decide(realm, commit));
-        Ok(self.decisions.commit(self.store.as_ref(), now_s, decide).await?.outcome)
+        Ok(self.decisions.decide_and_commit(self.store.as_ref(), now_s, decide).await?.outcome)
     }
 
     /// Writes an export, unless its claim ends in the meantime.

@@ -17,7 +17,7 @@ fn key(digit: char) -> FileKey {
 async fn read(files: &Files, key: &FileKey, range: Option<Range<u64>>) -> Option<Vec<u8>> {
     let mut reader = files.open(key, range).await.unwrap()?;
     let mut whole = Vec::new();
-    while let Some(piece) = reader.next().await.unwrap() {
+    while let Some(piece) = reader.next_chunk().await.unwrap() {
         whole.extend_from_slice(&piece);
     }
     Some(whole)
@@ -27,10 +27,10 @@ async fn read(files: &Files, key: &FileKey, range: Option<Range<u64>>) -> Option
 async fn a_small_file_is_read_as_it_was_kept() {
     let (files, _folder) = folder();
     assert_eq!(read(&files, &key('a'), None).await, None);
-    files.put(&key('a'), Bytes::from_static(b"one")).await.unwrap();
-    files.put(&key('b'), Bytes::from_static(b"two")).await.unwrap();
+    files.put_bytes(&key('a'), Bytes::from_static(b"one")).await.unwrap();
+    files.put_bytes(&key('b'), Bytes::from_static(b"two")).await.unwrap();
     assert_eq!(read(&files, &key('a'), None).await.unwrap(), b"one");
-    files.put(&key('a'), Bytes::from_static(b"three")).await.unwrap();
+    files.put_bytes(&key('a'), Bytes::from_static(b"three")).await.unwrap();
     assert_eq!(read(&files, &key('a'), Some(1..3)).await.unwrap(), b"hr");
 }
 
@@ -50,7 +50,7 @@ async fn a_large_file_goes_through_in_pieces_and_is_the_same() {
 #[tokio::test]
 async fn a_file_is_deleted_once_or_more_often() {
     let (files, _folder) = folder();
-    files.put(&key('a'), Bytes::from_static(b"one")).await.unwrap();
+    files.put_bytes(&key('a'), Bytes::from_static(b"one")).await.unwrap();
     files.delete(&key('a')).await.unwrap();
     files.delete(&key('a')).await.unwrap();
     assert_eq!(read(&files, &key('a'), None).await, None);
@@ -84,7 +84,7 @@ async fn files_are_closed_to_other_users_also_where_the_folder_was_open() {
         set_mode(open, 0o755).unwrap();
     }
     let files = Files::in_folder(&folder).unwrap();
-    files.put(&key('a'), Bytes::from_static(b"one")).await.unwrap();
+    files.put_bytes(&key('a'), Bytes::from_static(b"one")).await.unwrap();
     let mut large = tempfile::tempfile().unwrap();
     large.write_all(b"two").unwrap();
     files.put_file(&key('b'), large).await.unwrap();

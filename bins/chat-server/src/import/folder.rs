@@ -5,9 +5,9 @@ use std::io::{BufReader, Read as _};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use chat_core::transfer::export::ExportFolder;
-use chat_core::transfer::import::FileRecord;
-use chat_core::transfer::import::layout::{MessageFile, Tables};
+use chat_core::import_export::export::ExportUploadFolder;
+use chat_core::import_export::import::ExportFileRecord;
+use chat_core::import_export::import::export_tables::{MessageFile, RealmTables};
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
@@ -64,14 +64,14 @@ impl Folder {
     }
 
     /// Returns the organization, and what the export is recognised by.
-    pub(super) fn tables(&self) -> anyhow::Result<(Tables, String)> {
+    pub(super) fn tables(&self) -> anyhow::Result<(RealmTables, String)> {
         let mut bytes = Vec::new();
         self.needed(REALM)?.read_to_end(&mut bytes).with_context(|| format!("cannot read {REALM}"))?;
         let digest = Sha256::digest(&bytes);
         let start = digest.first_chunk().copied().unwrap_or_default();
-        let mut tables: Tables = serde_json::from_slice(&bytes).with_context(|| self.no_table(REALM))?;
+        let mut tables: RealmTables = serde_json::from_slice(&bytes).with_context(|| self.no_table(REALM))?;
         if let Some(uploads) = self.root.read(UPLOADS)? {
-            tables.attachments = self.parse::<Tables>(UPLOADS, uploads)?.attachments;
+            tables.attachments = self.parse::<RealmTables>(UPLOADS, uploads)?.attachments;
         }
         Ok((tables, format!("{:032x}", u128::from_be_bytes(start))))
     }
@@ -80,11 +80,11 @@ impl Folder {
     ///
     /// # Errors
     /// When one is a link, or leads through one.
-    pub(super) fn check(&self, tables: &Tables) -> anyhow::Result<()> {
+    pub(super) fn check(&self, tables: &RealmTables) -> anyhow::Result<()> {
         for upload in &tables.attachments {
-            self.file(ExportFolder::Uploads, &upload.path_id)?;
+            self.file(ExportUploadFolder::Uploads, &upload.path_id)?;
         }
-        for cabinet in [ExportFolder::Avatars, ExportFolder::Emoji, ExportFolder::Emblems] {
+        for cabinet in [ExportUploadFolder::Avatars, ExportUploadFolder::Emoji, ExportUploadFolder::Emblems] {
             for record in self.records(cabinet)? {
                 self.file(cabinet, &record.path)?;
             }
@@ -93,8 +93,8 @@ impl Folder {
     }
 
     /// Returns what the list of a folder says of its files; nothing when there is no list.
-    pub(super) fn records(&self, cabinet: ExportFolder) -> anyhow::Result<Vec<FileRecord>> {
-        let list = format!("{}/{RECORDS}", cabinet.name());
+    pub(super) fn records(&self, cabinet: ExportUploadFolder) -> anyhow::Result<Vec<ExportFileRecord>> {
+        let list = format!("{}/{RECORDS}", cabinet.folder_name());
         self.root.read(&list)?.map_or_else(|| Ok(Vec::new()), |file| self.parse(&list, file))
     }
 
@@ -102,12 +102,12 @@ impl Folder {
     ///
     /// # Errors
     /// When it is a link or lies behind one, or cannot be read.
-    pub(super) fn file(&self, cabinet: ExportFolder, path: &str) -> anyhow::Result<Option<File>> {
+    pub(super) fn file(&self, cabinet: ExportUploadFolder, path: &str) -> anyhow::Result<Option<File>> {
         let path = Path::new(path);
         if path.is_absolute() {
             return Ok(None);
         }
-        self.root.read(Path::new(cabinet.name()).join(path))
+        self.root.read(Path::new(cabinet.folder_name()).join(path))
     }
 
     /// Returns the names of the files of messages, in order.

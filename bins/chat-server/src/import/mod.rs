@@ -9,15 +9,15 @@ pub(crate) mod folder;
 use std::path::Path;
 
 use anyhow::bail;
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::files::AttachmentStore as _;
-use chat_core::log::store::RealmStore as _;
-use chat_core::model::render_context::{RenderContext, RenderSettings};
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::transfer::import::layout::Tables;
-use chat_core::transfer::import::{
-    self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore, ImportedImages,
-    ImportedReactions, ImportedUpload, MessageSurvey, OrganizationSource,
+use chat_core::import_export::import::export_tables::RealmTables;
+use chat_core::import_export::import::{
+    self, ImportCheckpoint, ImportReferences, ImportStepOutcome, ImportStore, ImportedImageUrls, ImportedReactions,
+    ImportedUpload, MessageSurvey, OrganizationImportSource, TransferReport,
 };
+use chat_core::model::realm_snapshot::RealmSnapshot;
+use chat_core::model::render_context::{RenderContext, RenderSettings};
 use chat_storage::ChatStore;
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ pub(crate) fn read(folder: &Path) -> anyhow::Result<Export> {
 /// # Errors
 /// When there is such an import.
 pub(crate) async fn check(store: &ChatStore) -> anyhow::Result<()> {
-    match store.import_mark().await? {
+    match store.import_checkpoint().await? {
         Some(mark) if !mark.is_done => {
             bail!("the import into this database is not finished: run `chat-server import` on the same folder again")
         }
@@ -72,7 +72,7 @@ pub(crate) async fn check(store: &ChatStore) -> anyhow::Result<()> {
 /// An export, but for its messages.
 pub(crate) struct Export {
     folder: Folder,
-    tables: Tables,
+    tables: RealmTables,
     survey: MessageSurvey,
     source: String,
 }
@@ -84,7 +84,7 @@ impl Export {
         let progress = Progress::new("looking through", folder.message_files().len());
         let mut survey = MessageSurvey::default();
         for file in folder.message_files() {
-            survey.look_at(&folder.messages(file)?);
+            survey.add_file(&folder.messages(file)?);
             progress.step();
         }
         progress.end();
@@ -121,23 +121,23 @@ async fn begin(
     (export, files): (&Export, &Files<'_>),
     (base_url, accepts_loss): (&str, bool),
 ) -> anyhow::Result<ImportCheckpoint> {
-    match store.import_mark().await? {
+    match store.import_checkpoint().await? {
         Some(mark) if mark.source == export.source => return Ok(mark),
         Some(_) => bail!("another export was imported into this database: an import needs an empty one"),
-        None if store.realm().realm().is_some() => bail!(FULL),
+        None if store.snapshot().realm().is_some() => bail!(FULL),
         None => {}
     }
     if !accepts_loss {
         refuse_lost_restrictions(export, base_url)?;
     }
     let pictures = files.pictures(&export.tables).await?;
-    let source = OrganizationSource { tables: &export.tables, survey: &export.survey, pictures: &pictures };
-    let mut report = ImportReport::default();
-    let made = import::organization(source, base_url, || fresh_key().ok(), &mut report)?;
-    let uploads = import::uploads(&export.tables, &export.source).len();
-    report.leave("uploads of somebody the export does not have", export.tables.attachments.len() - uploads);
+    let source = OrganizationImportSource { tables: &export.tables, survey: &export.survey, pictures: &pictures };
+    let mut report = TransferReport::default();
+    let made = import::convert_organization(source, base_url, || fresh_key().ok(), &mut report)?;
+    let uploads = import::convert_uploads(&export.tables, &export.source).len();
+    report.count_omitted("uploads of somebody the export does not have", export.tables.attachments.len() - uploads);
     for (what, count) in export.folder.others() {
-        report.leave(what, *count);
+        report.count_omitted(what, *count);
     }
     let mark = ImportCheckpoint { source: export.source.clone(), steps: 1, is_done: false, report };
     match store.import_organization(&made, &mark).await? {
@@ -152,9 +152,9 @@ fn accepts_loss(config: &Config) -> bool {
 
 /// Refuses an organization that forbids something that cannot be forbidden here, before anything is written.
 fn refuse_lost_restrictions(export: &Export, base_url: &str) -> anyhow::Result<()> {
-    let (pictures, mut report) = (ImportedImages::default(), ImportReport::default());
-    let source = OrganizationSource { tables: &export.tables, survey: &export.survey, pictures: &pictures };
-    import::organization(source, base_url, || fresh_key().ok(), &mut report)?;
+    let (pictures, mut report) = (ImportedImageUrls::default(), TransferReport::default());
+    let source = OrganizationImportSource { tables: &export.tables, survey: &export.survey, pictures: &pictures };
+    import::convert_organization(source, base_url, || fresh_key().ok(), &mut report)?;
     if report.restrictions.is_empty() {
         return Ok(());
     }
@@ -191,18 +191,18 @@ async fn go_on(
     base_url: &str,
     mut mark: ImportCheckpoint,
 ) -> anyhow::Result<ImportCheckpoint> {
-    let realm = store.realm();
-    let uploads = import::uploads(&export.tables, &export.source);
-    let atlas = ImportReferences::of(&export.tables, &export.survey).with_uploads(&uploads);
-    let render_context = RenderContext::of(&realm);
+    let realm = store.snapshot();
+    let uploads = import::convert_uploads(&export.tables, &export.source);
+    let atlas = ImportReferences::from_tables(&export.tables, &export.survey).with_uploads(&uploads);
+    let render_context = RenderContext::from_realm(&realm);
     let setting = RenderSettings {
         realm_url: base_url,
         render_context: &render_context,
         uploads: None,
         now_s: SystemRuntime.now_s(),
     };
-    let mut given = ImportReport::default();
-    let reactions = import::reactions(&realm, &export.tables.reactions, &mut given);
+    let mut given = TransferReport::default();
+    let reactions = import::convert_reactions(&realm, &export.tables.reactions, &mut given);
     let messages = export.folder.message_files().iter().map(|file| Work::Messages(file));
     let steps: Vec<Work<'_>> = (uploads.chunks(UPLOADS_STEP).map(Work::Uploads))
         .chain(messages)
@@ -216,7 +216,7 @@ async fn go_on(
         if usize::try_from(mark.steps) == Ok(place + 1) {
             mark.is_done = place + 1 == steps.len();
             if mark.is_done {
-                mark.report.add(&given);
+                mark.report.merge(&given);
             }
             was_turn(work.step(step, &mut mark).await?)?;
         }
@@ -236,15 +236,16 @@ impl Import<'_> {
             }
             Work::Messages(file) => {
                 let file = self.export.folder.messages(file)?;
-                let uploads = self.store.at_paths(&self.atlas.uploads_of(&file)).await?;
+                let uploads = self.store.attachments_at_paths(&self.atlas.uploads_used_by(&file)).await?;
                 let rows = (&file, uploads.as_slice());
-                let messages = import::messages(&self.setting, self.realm, self.atlas, rows, &mut mark.report);
+                let messages = import::convert_messages(&self.setting, self.realm, self.atlas, rows, &mut mark.report);
                 self.store.import_messages(&messages, mark).await?
             }
             Work::Things => {
                 let tables = (&self.export.tables, self.atlas);
-                let things = import::extras(&self.setting, self.realm, tables, &mut mark.report);
-                self.store.import_extras(&things, mark).await?
+                let things =
+                    import::convert_drafts_and_bot_storage(&self.setting, self.realm, tables, &mut mark.report);
+                self.store.import_drafts_and_bot_storage(&things, mark).await?
             }
             Work::Reactions(some) => self.store.import_reactions(some, mark).await?,
         })
@@ -258,7 +259,7 @@ fn was_turn(step: ImportStepOutcome) -> anyhow::Result<()> {
     }
 }
 
-fn report_json(report: &ImportReport) -> Value {
+fn report_json(report: &TransferReport) -> Value {
     let mut object = json!({"taken_over": report.taken, "not_taken_over": report.left});
     if !report.restrictions.is_empty()
         && let Value::Object(members) = &mut object

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::messages::store::MessageStore as _;
-use chat_core::model::message::Flag;
+use chat_core::model::message::MessageFlag;
 use tempfile::TempDir;
 
 use super::*;
@@ -65,13 +65,15 @@ impl Place {
     }
 
     /// Each message as both users see it.
-    async fn seen(&self) -> Vec<(i64, String, Vec<Vec<Flag>>, usize)> {
+    async fn seen(&self) -> Vec<(i64, String, Vec<Vec<MessageFlag>>, usize)> {
         let store = database::start(&self.config()).await.unwrap();
         check(&store).await.unwrap();
         let ids: Vec<MessageId> = (100..106).map(MessageId).collect();
-        let mut seen: Vec<(i64, String, Vec<Vec<Flag>>, usize)> = Vec::new();
+        let mut seen: Vec<(i64, String, Vec<Vec<MessageFlag>>, usize)> = Vec::new();
         for user in [7, 8] {
-            for (place, (message, flags)) in store.find(UserId(user), &ids).await.unwrap().into_iter().enumerate() {
+            for (place, (message, flags)) in
+                store.find_messages(UserId(user), &ids).await.unwrap().into_iter().enumerate()
+            {
                 match seen.get_mut(place) {
                     Some(known) => known.2.push(flags),
                     None => seen.push((message.id.0, message.html, vec![flags], message.reactions.len())),
@@ -120,11 +122,11 @@ async fn an_export_is_taken_over_and_the_report_says_what_is_not() {
     assert_eq!((&left["zerver_service"], &left["pictures of users"]), (&json!(3), &json!(1)));
     assert_eq!(left["uploads whose bytes are not in the export"], 1);
     let seen = place.seen().await;
-    assert_eq!(seen[0], (100, "<p>no <strong>100</strong></p>".to_owned(), vec![vec![Flag::Read]; 2], 0));
-    let unread = vec![vec![Flag::Read], vec![Flag::Starred]];
+    assert_eq!(seen[0], (100, "<p>no <strong>100</strong></p>".to_owned(), vec![vec![MessageFlag::Read]; 2], 0));
+    let unread = vec![vec![MessageFlag::Read], vec![MessageFlag::Starred]];
     assert_eq!(seen[4], (104, "<p>no <strong>104</strong></p>".to_owned(), unread, 1));
     let store = database::start(&place.config()).await.unwrap();
-    assert!(store.realm().subscription(ChannelId(20), UserId(8)).is_some());
+    assert!(store.snapshot().subscription(ChannelId(20), UserId(8)).is_some());
     store.flush_and_close().await;
 }
 
@@ -143,7 +145,7 @@ async fn a_picture_of_a_user_is_made_of_the_png_when_the_original_is_a_tiff() {
     let mark = place.import().await.unwrap();
     assert_eq!(report_json(&mark.report)["taken_over"]["pictures of users"], 1);
     let store = database::start(&place.config()).await.unwrap();
-    assert!(store.realm().user(UserId(7)).unwrap().avatar_url.is_some());
+    assert!(store.snapshot().user(UserId(7)).unwrap().avatar_url.is_some());
     store.flush_and_close().await;
 }
 
@@ -161,7 +163,7 @@ async fn an_import_that_broke_off_goes_on_and_nobody_is_served_before() {
     let store = database::start(&place.config()).await.unwrap();
     let refusal = check(&store).await.unwrap_err().to_string();
     assert!(refusal.contains("not finished") && !refusal.contains('\n'), "{refusal}");
-    assert_eq!(store.import_mark().await.unwrap().map(|mark| mark.steps), Some(3));
+    assert_eq!(store.import_checkpoint().await.unwrap().map(|mark| mark.steps), Some(3));
     store.flush_and_close().await;
 
     place.write("messages-000002.json", &messages(103..106));
@@ -191,7 +193,7 @@ async fn only_an_empty_database_is_imported_into() {
     let refusal = founded.import().await.unwrap_err().to_string();
     assert!(refusal.contains("holds an organization already"), "{refusal}");
     let store = database::start(&founded.config()).await.unwrap();
-    assert!(store.realm().user(UserId(7)).is_none() && store.import_mark().await.unwrap().is_none());
+    assert!(store.snapshot().user(UserId(7)).is_none() && store.import_checkpoint().await.unwrap().is_none());
     store.flush_and_close().await;
 }
 
@@ -233,7 +235,7 @@ async fn an_export_with_a_link_to_a_file_of_the_system_is_refused_by_name_and_no
         let refused = place.import().await.map(|_| link).unwrap_err().to_string();
         assert!(refused.starts_with(&format!("{} is a symbolic link", path.display())), "{refused}");
         let store = database::start(&place.config()).await.unwrap();
-        assert!(store.realm().realm().is_none() && store.import_mark().await.unwrap().is_none(), "{link}");
+        assert!(store.snapshot().realm().is_none() && store.import_checkpoint().await.unwrap().is_none(), "{link}");
         store.flush_and_close().await;
     }
 }
@@ -274,7 +276,7 @@ async fn a_restriction_that_cannot_be_kept_stops_the_import_unless_the_operator_
     let refused = place.import().await.unwrap_err().to_string();
     assert!(refused.contains(&lost.join(", ")) && refused.contains("--accept-lost-restrictions"), "{refused}");
     let store = database::start(&place.config()).await.unwrap();
-    assert!(store.realm().realm().is_none() && store.import_mark().await.unwrap().is_none());
+    assert!(store.snapshot().realm().is_none() && store.import_checkpoint().await.unwrap().is_none());
     store.flush_and_close().await;
 
     let mark = import(&place.config_accepting_loss(), &place.export().unwrap(), "https://x.org").await.unwrap();
@@ -308,7 +310,7 @@ async fn a_message_to_a_bot_of_the_server_is_not_dropped() {
     let mark = place.import().await.unwrap();
     assert_eq!(mark.report.taken["messages"], 7);
     let store = database::start(&place.config()).await.unwrap();
-    let found = store.find(UserId(8), &[MessageId(106)]).await.unwrap();
+    let found = store.find_messages(UserId(8), &[MessageId(106)]).await.unwrap();
     assert_eq!(found[0].0.direct_users, [UserId(5), UserId(8)]);
     store.flush_and_close().await;
 }
@@ -342,13 +344,13 @@ async fn copies_decide_who_received_a_message_that_was_moved() {
     place.import().await.unwrap();
     let store = database::start(&place.config()).await.unwrap();
     let ids: Vec<MessageId> = [90, 101, 102, 103].map(MessageId).into();
-    let realm = store.realm();
+    let realm = store.snapshot();
     let seen = |user: i64| {
         let membership = realm.membership(ChannelId(20), UserId(user)).unwrap();
-        ids.iter().filter(|id| membership.received(**id)).map(|id| id.0).collect::<Vec<_>>()
+        ids.iter().filter(|id| membership.was_subscribed_at(**id)).map(|id| id.0).collect::<Vec<_>>()
     };
     assert_eq!((seen(7), seen(8)), (vec![90, 101, 102, 103], vec![90, 101, 103]));
-    assert_eq!(store.find(UserId(8), &[MessageId(90)]).await.unwrap().len(), 1);
+    assert_eq!(store.find_messages(UserId(8), &[MessageId(90)]).await.unwrap().len(), 1);
     drop(realm);
     store.flush_and_close().await;
 }

@@ -1,11 +1,11 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::EventId;
-use chat_core::log::commit::RealmCommit;
-use chat_core::log::store::RealmStore as _;
-use chat_core::model::change::RealmChange;
-use chat_core::model::realm::{Realm, RealmRules};
+use chat_core::model::realm::{Realm, RealmPermissionSettings};
+use chat_core::model::realm_change::RealmChange;
 use chat_storage::{ChatDatabase, ChatStore};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -21,9 +21,9 @@ fn config(flags: &[&str]) -> Config {
     config::read(std::iter::once("chat-server").chain(flags.iter().copied()).map(OsString::from)).unwrap()
 }
 
-fn letter(to: &str) -> Letter {
+fn letter(to: &str) -> OutgoingEmail {
     let text = "Open https://chat.example.org/join/1-secret\nnow: ä.\n".to_owned();
-    Letter { to: to.to_owned(), subject: "Ada invites you to Ünion".to_owned(), text }
+    OutgoingEmail { to: to.to_owned(), subject: "Ada invites you to Ünion".to_owned(), text }
 }
 
 /// A store in which these letters wait.
@@ -37,11 +37,11 @@ async fn with_letters(letters: &[&str]) -> (TempDir, ChatStore) {
         description: String::new(),
         created_s: NOW_S,
         is_deactivated: false,
-        rules: RealmRules::default(),
-        images: chat_core::model::organization_image::OrganizationImages::default(),
+        rules: RealmPermissionSettings::default(),
+        images: chat_core::model::organization_image::OrganizationImageUrls::default(),
     };
     let commit = RealmCommit {
-        decided_at: EventId::NONE,
+        decided_at: EventId::BEFORE_FIRST,
         at_s: NOW_S,
         changes: vec![RealmChange::Realm(Box::new(realm))],
         mail: letters.iter().map(|to| letter(to)).collect(),
@@ -57,8 +57,8 @@ fn files(folder: &Path) -> Vec<String> {
     files.into_iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
 }
 
-async fn waiting(store: &ChatStore, now_s: i64) -> Vec<QueuedLetter> {
-    store.take_mail(now_s, now_s, 100).await.unwrap()
+async fn waiting(store: &ChatStore, now_s: i64) -> Vec<ClaimedEmail> {
+    store.claim_due_emails(now_s, now_s, 100).await.unwrap()
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use chat_core::push::{self, NotificationPurpose, PushDevice, PushError, PushNotification};
+use chat_core::push_notifications::{self, NotificationPurpose, PushDevice, PushError, PushNotification};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Map, Value, json};
@@ -111,7 +111,7 @@ impl Apple {
 
 /// Returns the token in the digits that APNs takes. Some apps send theirs in base64.
 fn hexadecimal(token: &str) -> Cow<'_, str> {
-    if push::is_hex(token) {
+    if push_notifications::is_hex_bytes(token) {
         return Cow::Borrowed(token);
     }
     let bytes = STANDARD.decode(token).unwrap_or_default();

@@ -6,7 +6,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use async_trait::async_trait;
 use chat_core::id::UserId;
-use chat_core::push::{NotificationPurpose, PushDevice, PushDeviceKind, PushError, PushNotification, PushService};
+use chat_core::push_notifications::{
+    NotificationPurpose, PushDevice, PushDeviceKind, PushError, PushNotification, PushService,
+};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, StatusCode};
@@ -98,9 +100,9 @@ async fn answer(request: RequestBuilder) -> Result<Value, PushError> {
 
 #[async_trait]
 impl PushService for HttpBouncer {
-    async fn register(&self, device: &PushDevice) -> Result<(), PushError> {
+    async fn register_device(&self, device: &PushDevice) -> Result<(), PushError> {
         let PushDevice { user_id, kind, token, app_id } = device;
-        let (user, kind, uuid) = (user_id.to_string(), kind.number().to_string(), self.user_uuid(*user_id));
+        let (user, kind, uuid) = (user_id.to_string(), kind.wire_number().to_string(), self.user_uuid(*user_id));
         let mut fields = vec![
             ("server_uuid", self.id.as_str()),
             ("user_uuid", &uuid),
@@ -112,8 +114,8 @@ impl PushService for HttpBouncer {
         self.send_form("register", &fields).await
     }
 
-    async fn forget(&self, user_id: UserId, kind: PushDeviceKind, token: &str) -> Result<(), PushError> {
-        let (user, kind) = (user_id.to_string(), kind.number().to_string());
+    async fn unregister_device(&self, user_id: UserId, kind: PushDeviceKind, token: &str) -> Result<(), PushError> {
+        let (user, kind) = (user_id.to_string(), kind.wire_number().to_string());
         let (uuid, realm) = (self.user_uuid(user_id), self.realm_uuid());
         let fields = [
             ("server_uuid", self.id.as_str()),
@@ -126,21 +128,21 @@ impl PushService for HttpBouncer {
         self.send_form("unregister", &fields).await
     }
 
-    /// As [`PushService::notify`] it holds a payload, so it is JSON too.
-    async fn test(&self, device: &PushDevice, payload: &Value) -> Result<(), PushError> {
+    /// As [`PushService::send_notification`] it holds a payload, so it is JSON too.
+    async fn send_test_notification(&self, device: &PushDevice, payload: &Value) -> Result<(), PushError> {
         let PushDevice { user_id, kind, token, .. } = device;
         let body = json!({
             "realm_uuid": self.realm_uuid(),
             "user_uuid": self.user_uuid(*user_id),
             "user_id": user_id,
             "token": token,
-            "token_kind": kind.number(),
+            "token_kind": kind.wire_number(),
             "base_payload": payload,
         });
         self.send_json("test_notification", &body).await.map(drop)
     }
 
-    async fn notify(&self, notice: &PushNotification) -> Result<Vec<(PushDeviceKind, String)>, PushError> {
+    async fn send_notification(&self, notice: &PushNotification) -> Result<Vec<(PushDeviceKind, String)>, PushError> {
         let tokens = |kind| {
             let devices = notice.devices.iter().filter(move |device| device.kind == kind);
             devices.map(|device| device.token.as_str()).collect::<Vec<_>>()

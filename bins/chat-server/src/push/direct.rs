@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use chat_core::id::UserId;
-use chat_core::push::{
+use chat_core::push_notifications::{
     self, NotificationOrigin, NotificationPurpose, PushDevice, PushDeviceKind, PushError, PushNotification, PushService,
 };
 use futures_util::StreamExt as _;
@@ -50,22 +50,22 @@ impl Direct {
 
 #[async_trait]
 impl PushService for Direct {
-    async fn register(&self, _: &PushDevice) -> Result<(), PushError> {
+    async fn register_device(&self, _: &PushDevice) -> Result<(), PushError> {
         Ok(())
     }
 
-    async fn forget(&self, _: UserId, _: PushDeviceKind, _: &str) -> Result<(), PushError> {
+    async fn unregister_device(&self, _: UserId, _: PushDeviceKind, _: &str) -> Result<(), PushError> {
         Ok(())
     }
 
-    async fn test(&self, device: &PushDevice, payload: &Value) -> Result<(), PushError> {
+    async fn send_test_notification(&self, device: &PushDevice, payload: &Value) -> Result<(), PushError> {
         let origin = NotificationOrigin { base_url: &self.base_url, brand: &self.brand };
         let notice = PushNotification {
             user_id: device.user_id,
             devices: Vec::new(),
             purpose: NotificationPurpose::Test,
             google: payload.clone(),
-            apple: push::test_of_apple(&origin, payload),
+            apple: push_notifications::apple_test_payload(&origin, payload),
         };
         match self.tell(device, &notice).await? {
             DeliveryOutcome::Accepted => Ok(()),
@@ -74,7 +74,7 @@ impl PushService for Direct {
     }
 
     /// A device that is not reached keeps no other from being told, and none from being forgotten.
-    async fn notify(&self, notice: &PushNotification) -> Result<Vec<(PushDeviceKind, String)>, PushError> {
+    async fn send_notification(&self, notice: &PushNotification) -> Result<Vec<(PushDeviceKind, String)>, PushError> {
         let telling = stream::iter(notice.devices.clone()).map(async |device| {
             let reached = self.tell(&device, notice).await;
             (device, reached)

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use chat_core::push::{NotificationPurpose, PushDevice, PushError, PushNotification};
+use chat_core::push_notifications::{NotificationPurpose, PushDevice, PushError, PushNotification};
 use gcp_auth::{CustomServiceAccount, TokenProvider as _};
 use http::Uri;
 use reqwest::{Client, Response, StatusCode};

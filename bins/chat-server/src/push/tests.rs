@@ -3,21 +3,23 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::post;
-use chat_core::id::{DirectId, EventId, MessageId, UserId};
-use chat_core::log::commit::RealmCommit;
-use chat_core::log::event::{self, FlaggedMessages, MessageEvent};
-use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::event_log::event::{self, MessageFlagsUpdate, NewMessageEvent};
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::event_log::store::{EventLog as _, RealmStore as _};
+use chat_core::id::{DirectConversationId, EventId, MessageId, UserId};
 use chat_core::messages::store::{
-    FlagWriteGuard, MessageDestination, MessageStore as _, NewMessage, SendOutcome, WriteGuard,
+    FlagWriteGuard, MessageDestination, MessageStore as _, MessageWriteGuard, NewMessage, SendOutcome,
 };
-use chat_core::model::change::RealmChange;
 use chat_core::model::flag_change::FlagChange;
 use chat_core::model::message::{ContentFlags, Message, Recipient};
-use chat_core::model::realm::{Realm, RealmRules};
+use chat_core::model::realm::{Realm, RealmPermissionSettings};
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::role::Role;
 use chat_core::model::user::User;
-use chat_core::push::{PushDevice, PushDeviceKind, PushError, PushService as _, PushStore as _, REMOVED_AT_ONCE};
-use chat_core::wire::{DisplayRecipient, MessageSender};
+use chat_core::push_notifications::{
+    MAX_REMOVALS_PER_NOTIFICATION, PushDevice, PushDeviceKind, PushError, PushService as _, PushStore as _,
+};
+use chat_core::wire_format::{DisplayRecipient, MessageSender};
 use chat_storage::{ChatDatabase, ChatStore};
 use http::HeaderMap;
 use reqwest::{Client, StatusCode};
@@ -68,9 +70,9 @@ fn device(user: i64, kind: PushDeviceKind, token: &str) -> PushDevice {
 async fn the_bouncer_is_told_of_devices_and_tests_with_our_credentials() {
     let (bouncer, sent, _tasks) = bouncer(200, json!({"result": "success"})).await;
     let device = device(4, PushDeviceKind::Apple, "c0ffee");
-    bouncer.register(&device).await.unwrap();
-    bouncer.test(&device, &json!({"event": "test"})).await.unwrap();
-    bouncer.forget(UserId(4), PushDeviceKind::Apple, "c0ffee").await.unwrap();
+    bouncer.register_device(&device).await.unwrap();
+    bouncer.send_test_notification(&device, &json!({"event": "test"})).await.unwrap();
+    bouncer.unregister_device(UserId(4), PushDeviceKind::Apple, "c0ffee").await.unwrap();
     let sent = sent.lock().unwrap();
     let paths: Vec<_> = sent.iter().map(|(path, ..)| path.as_str()).collect();
     assert_eq!(paths, ["register", "test_notification", "unregister"]);
@@ -97,7 +99,7 @@ async fn a_user_has_the_same_uuid_at_the_bouncer_after_every_start_and_each_anot
     let (again, sent_again, _more) = bouncer(200, json!({})).await;
     for bouncer in [&one, &again] {
         for user in [4, 5] {
-            bouncer.register(&device(user, PushDeviceKind::Google, "t")).await.unwrap();
+            bouncer.register_device(&device(user, PushDeviceKind::Google, "t")).await.unwrap();
         }
     }
     let users = |sent: &SentRequests| {
@@ -117,7 +119,7 @@ async fn a_device_unknown_there_is_told_apart_from_a_bouncer_that_fails() {
         (200, json!(null), false),
     ] {
         let (bouncer, _, _tasks) = bouncer(status, answer).await;
-        let tested = bouncer.test(&device(4, PushDeviceKind::Google, "t"), &json!({})).await;
+        let tested = bouncer.send_test_notification(&device(4, PushDeviceKind::Google, "t"), &json!({})).await;
         match tested {
             Err(PushError::NotRecognizedThere) => assert!(is_unknown, "{status}"),
             Err(PushError::Bouncer(error)) => {
@@ -141,8 +143,8 @@ async fn with_people() -> (TempDir, Arc<ChatStore>) {
         description: String::new(),
         created_s: NOW_S,
         is_deactivated: false,
-        rules: RealmRules::default(),
-        images: chat_core::model::organization_image::OrganizationImages::default(),
+        rules: RealmPermissionSettings::default(),
+        images: chat_core::model::organization_image::OrganizationImageUrls::default(),
     };
     let user = |id: i64| User {
         id: UserId(id),
@@ -155,12 +157,12 @@ async fn with_people() -> (TempDir, Arc<ChatStore>) {
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
-        address_visibility: chat_core::model::address_visibility::AddressVisibility::default(),
+        address_visibility: chat_core::model::email_address_visibility::EmailAddressVisibility::default(),
     };
     let mut changes = vec![RealmChange::Realm(Box::new(realm))];
     changes.extend([3, 4].map(|id| RealmChange::User(Box::new(user(id)))));
     store
-        .commit(RealmCommit { decided_at: EventId::NONE, at_s: NOW_S, changes, ..RealmCommit::default() })
+        .commit(RealmCommit { decided_at: EventId::BEFORE_FIRST, at_s: NOW_S, changes, ..RealmCommit::default() })
         .await
         .unwrap();
     for device in [
@@ -168,7 +170,7 @@ async fn with_people() -> (TempDir, Arc<ChatStore>) {
         device(4, PushDeviceKind::Google, "old"),
         device(4, PushDeviceKind::Apple, "a1"),
     ] {
-        store.register_device(&device, NOW_S).await.unwrap();
+        store.store_device(&device, NOW_S).await.unwrap();
     }
     (dir, store)
 }
@@ -177,7 +179,7 @@ async fn write(store: &ChatStore, content: &str, sent_s: i64) -> MessageId {
     let message = Message {
         id: MessageId(0),
         sender_id: UserId(3),
-        recipient: Recipient::Direct(DirectId(0)),
+        recipient: Recipient::Direct(DirectConversationId(0)),
         direct_users: vec![UserId(3), UserId(4)],
         topic: String::new(),
         content: content.to_owned(),
@@ -196,7 +198,7 @@ async fn write(store: &ChatStore, content: &str, sent_s: i64) -> MessageId {
         avatar_url: "/a.png".to_owned(),
         has_gravatar: true,
     };
-    let event = MessageEvent {
+    let event = NewMessageEvent {
         message,
         sender,
         display_recipient: DisplayRecipient::Users(Vec::new()),
@@ -206,21 +208,33 @@ async fn write(store: &ChatStore, content: &str, sent_s: i64) -> MessageId {
         local: None,
     };
     let to = MessageDestination::Direct(vec![UserId(3), UserId(4)]);
-    let message = NewMessage { decided_at: store.realm().changed(), to, event, attachments: Vec::new() };
-    let SendOutcome::Done { id, .. } = store.append(message).await.unwrap() else { panic!("the realm changed") };
+    let message = NewMessage { decided_at: store.snapshot().changed_at(), to, event, attachments: Vec::new() };
+    let SendOutcome::Done { id, .. } = store.append_message(message).await.unwrap() else {
+        panic!("the realm changed")
+    };
     id
 }
 
 /// User 4 reads these messages.
 async fn read(store: &ChatStore, ids: &[MessageId]) {
-    let event = FlaggedMessages::anywhere(FlagChange::READ, ids.to_vec()).event_for(UserId(4));
-    let decided = FlagWriteGuard { realm: store.realm().changed(), log: store.head(), messages: ids.to_vec() };
-    store.set_flag(UserId(4), (FlagChange::READ.flag, FlagChange::READ.op), &decided, (NOW_S, event)).await.unwrap();
+    let event = MessageFlagsUpdate::without_locations(FlagChange::MARK_READ, ids.to_vec()).event_for_user(UserId(4));
+    let decided =
+        FlagWriteGuard { realm: store.snapshot().changed_at(), log: store.last_event_id(), messages: ids.to_vec() };
+    store
+        .change_flag(UserId(4), (FlagChange::MARK_READ.flag, FlagChange::MARK_READ.op), &decided, (NOW_S, event))
+        .await
+        .unwrap();
 }
 
 async fn delete(store: &ChatStore, id: MessageId) {
-    let (message, _) = store.find(UserId(3), &[id]).await.unwrap().remove(0);
-    store.delete(&WriteGuard::new(&store.realm(), [&message]), (NOW_S, event::deleted(&message, &[id]))).await.unwrap();
+    let (message, _) = store.find_messages(UserId(3), &[id]).await.unwrap().remove(0);
+    store
+        .delete_messages(
+            &MessageWriteGuard::new(&store.snapshot(), [&message]),
+            (NOW_S, event::delete_message_events(&message, &[id])),
+        )
+        .await
+        .unwrap();
 }
 
 /// Returns what the bouncer was told since it was last asked, of each notification its event and its messages.
@@ -252,7 +266,7 @@ async fn a_message_notifies_its_receivers_devices_once_and_those_that_are_gone_a
     let worker = worker(&store, bouncer, "a");
     write(&store, "hello", NOW_S).await;
     for _ in 0..2 {
-        assert_eq!(worker.look(NOW_S + 1).await.unwrap(), Some(store.head()));
+        assert_eq!(worker.look(NOW_S + 1).await.unwrap(), Some(store.last_event_id()));
     }
     let sent = std::mem::take(&mut *sent.lock().unwrap());
     let [(path, _, body)] = sent.as_slice() else { panic!("{sent:?}") };
@@ -262,7 +276,8 @@ async fn a_message_notifies_its_receivers_devices_once_and_those_that_are_gone_a
     let said = ["event", "realm_name", "content", "sender_full_name"].map(|key| google[key].clone());
     assert_eq!(said, [json!("message"), json!("Acme"), json!("hello"), json!("User 3")]);
     assert_eq!(body["apns_payload"]["alert"]["body"], "hello");
-    let kept: Vec<_> = store.devices(&[UserId(4)]).await.unwrap().into_iter().map(|device| device.token).collect();
+    let kept: Vec<_> =
+        store.devices_of_users(&[UserId(4)]).await.unwrap().into_iter().map(|device| device.token).collect();
     assert_eq!(kept, ["a1", "new"]);
     store.flush_and_close().await;
 }
@@ -272,10 +287,10 @@ async fn nobody_is_notified_of_an_old_message_or_by_a_node_whose_turn_it_is_not(
     let (_dir, store) = with_people().await;
     let (bouncer, sent, _tasks) = bouncer(200, json!({"result": "success"})).await;
     let worker = worker(&store, bouncer, "b");
-    store.take_push_turn("a", NOW_S, NOW_S + 60).await.unwrap();
+    store.acquire_push_lease("a", NOW_S, NOW_S + 60).await.unwrap();
     write(&store, "hello", NOW_S).await;
     assert_eq!(worker.look(NOW_S + 59).await.unwrap(), None);
-    assert_eq!(worker.look(NOW_S + OLD_S).await.unwrap(), Some(store.head()));
+    assert_eq!(worker.look(NOW_S + OLD_S).await.unwrap(), Some(store.last_event_id()));
     assert!(sent.lock().unwrap().is_empty());
     store.flush_and_close().await;
 }
@@ -288,7 +303,7 @@ async fn a_bouncer_that_fails_holds_up_nothing() {
     for content in ["one", "two"] {
         write(&store, content, NOW_S).await;
     }
-    assert_eq!(worker.look(NOW_S).await.unwrap(), Some(store.head()));
+    assert_eq!(worker.look(NOW_S).await.unwrap(), Some(store.last_event_id()));
     assert_eq!(sent.lock().unwrap().len(), 2);
     store.flush_and_close().await;
 }
@@ -346,10 +361,10 @@ async fn many_messages_go_in_few_notifications_and_another_node_goes_on() {
     let (one, sent, _tasks) = bouncer(200, json!({"result": "success"})).await;
     let first = worker(&store, one, "a");
     let mut ids = Vec::new();
-    for _ in 0..=REMOVED_AT_ONCE {
+    for _ in 0..=MAX_REMOVALS_PER_NOTIFICATION {
         ids.push(write(&store, "hello", NOW_S).await);
     }
-    while first.look(NOW_S).await.unwrap() != Some(store.head()) {}
+    while first.look(NOW_S).await.unwrap() != Some(store.last_event_id()) {}
     assert_eq!(heard(&sent).len(), ids.len());
     read(&store, &ids).await;
     let (other, sent, _tasks) = bouncer(200, json!({"result": "success"})).await;
@@ -357,7 +372,7 @@ async fn many_messages_go_in_few_notifications_and_another_node_goes_on() {
     assert_eq!(next.look(NOW_S + 1).await.unwrap(), None);
     assert!(next.look(NOW_S + OLD_S).await.unwrap().is_some());
     let sizes: Vec<_> = heard(&sent).iter().map(|said| said.split(',').count()).collect();
-    assert_eq!(sizes, [REMOVED_AT_ONCE, 1]);
+    assert_eq!(sizes, [MAX_REMOVALS_PER_NOTIFICATION, 1]);
     store.flush_and_close().await;
 }
 
@@ -390,9 +405,9 @@ async fn nothing_is_taken_back_that_was_not_shown_or_whose_devices_are_gone() {
     for (kind, token) in
         [(PushDeviceKind::Google, "new"), (PushDeviceKind::Google, "old"), (PushDeviceKind::Apple, "a1")]
     {
-        store.forget_device(UserId(4), kind, token).await.unwrap();
+        store.remove_device(UserId(4), kind, token).await.unwrap();
     }
-    store.register_device(&device(3, PushDeviceKind::Google, "other"), NOW_S).await.unwrap();
+    store.store_device(&device(3, PushDeviceKind::Google, "other"), NOW_S).await.unwrap();
     read(&store, &[shown]).await;
     worker.look(NOW_S).await.unwrap();
     assert!(heard(&sent).is_empty());

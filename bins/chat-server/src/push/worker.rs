@@ -15,13 +15,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chat_core::event_log::event::{EventBody, LogRecord, NewMessageEvent};
+use chat_core::event_log::store::{EventLog, RealmStore as _};
 use chat_core::id::{EventId, MessageId, UserId};
-use chat_core::log::event::{EventBody, EventRecord, MessageEvent};
-use chat_core::log::store::{EventLog, RealmStore as _};
 use chat_core::people::presence::PresenceStore;
-use chat_core::push::{
-    self, NotificationOrigin, NotificationPurpose, NotificationTrigger, PushDevice, PushNotification, PushService,
-    PushStore, REMOVED_AT_ONCE, WithdrawnNotifications,
+use chat_core::push_notifications::{
+    self, MAX_REMOVALS_PER_NOTIFICATION, NotificationOrigin, NotificationPurpose, NotificationTrigger, PushDevice,
+    PushNotification, PushService, PushStore, WithdrawnNotifications,
 };
 use chat_storage::ChatStore;
 use futures_util::StreamExt as _;
@@ -56,7 +56,7 @@ pub(crate) struct PushWorker {
 /// The notifications for the devices of one user.
 #[derive(Default)]
 struct PendingNotifications {
-    messages: Vec<(Arc<EventRecord>, NotificationTrigger)>,
+    messages: Vec<(Arc<LogRecord>, NotificationTrigger)>,
     removed: Vec<MessageId>,
     devices: Vec<PushDevice>,
 }
@@ -65,11 +65,11 @@ impl PushWorker {
     /// Runs until the server stops.
     pub(crate) async fn keep(self) {
         let mut tick = tokio::time::interval(LOOK_EVERY);
-        let mut seen = EventId::NONE;
+        let mut seen = EventId::BEFORE_FIRST;
         loop {
             tick.tick().await;
             // Nothing is asked of the database while nothing happens.
-            while self.store.head() != seen {
+            while self.store.last_event_id() != seen {
                 match self.look(SystemRuntime.now_s()).await {
                     Ok(Some(place)) if place != seen => seen = place,
                     Ok(_) => break,
@@ -84,27 +84,29 @@ impl PushWorker {
 
     /// Looks through some records, if it is this node's turn. Returns how far messages are looked through.
     pub(super) async fn look(&self, now_s: i64) -> anyhow::Result<Option<EventId>> {
-        let Some(from) = self.store.take_push_turn(&self.node, now_s, now_s + TURN_S).await? else { return Ok(None) };
-        let Ok(records) = self.store.after(from, AT_ONCE).await? else {
+        let Some(from) = self.store.acquire_push_lease(&self.node, now_s, now_s + TURN_S).await? else {
+            return Ok(None);
+        };
+        let Ok(records) = self.store.records_after(from, AT_ONCE).await? else {
             // What was told there is old and gone.
-            let head = self.store.head();
-            self.store.move_push_turn(&self.node, head).await?;
+            let head = self.store.last_event_id();
+            self.store.advance_push_position(&self.node, head).await?;
             return Ok(Some(head));
         };
         let Some(last) = records.last() else { return Ok(Some(from)) };
         self.notify_of(&records, now_s).await?;
-        self.store.move_push_turn(&self.node, last.id).await?;
+        self.store.advance_push_position(&self.node, last.id).await?;
         Ok(Some(last.id))
     }
 
-    async fn notify_of(&self, records: &[Arc<EventRecord>], now_s: i64) -> anyhow::Result<()> {
-        let withdrawn = WithdrawnNotifications::of(records);
-        let is_due = |record: &&Arc<EventRecord>| now_s - record.at_s < OLD_S && message(record).is_some();
+    async fn notify_of(&self, records: &[Arc<LogRecord>], now_s: i64) -> anyhow::Result<()> {
+        let withdrawn = WithdrawnNotifications::from_log_records(records);
+        let is_due = |record: &&Arc<LogRecord>| now_s - record.at_s < OLD_S && message(record).is_some();
         let due: Vec<_> = records.iter().filter(is_due).collect();
         if due.is_empty() && withdrawn.is_empty() {
             return Ok(());
         }
-        let owners = self.store.device_owners().await?;
+        let owners = self.store.users_with_devices().await?;
         if owners.is_empty() {
             return Ok(());
         }
@@ -115,16 +117,16 @@ impl PushWorker {
         });
         let sent: Vec<_> = sent.collect();
         if !sent.is_empty() {
-            self.store.note_sent(&sent, now_s).await?;
+            self.store.record_sent_notifications(&sent, now_s).await?;
         }
         self.to_remove(&withdrawn, &mut people).await?;
         let ids: Vec<_> = people.keys().copied().collect();
-        for device in self.store.devices(&ids).await? {
+        for device in self.store.devices_of_users(&ids).await? {
             people.entry(device.user_id).or_default().devices.push(device);
         }
         self.notify_all(&people).await;
         for (user_id, pending) in people.iter().filter(|(_, pending)| !pending.removed.is_empty()) {
-            self.store.forget_sent(*user_id, &pending.removed).await?;
+            self.store.remove_sent_notifications(*user_id, &pending.removed).await?;
         }
         Ok(())
     }
@@ -132,16 +134,20 @@ impl PushWorker {
     /// Returns who is to see which of the messages: not what they have read since, or what is gone.
     fn to_show(
         &self,
-        due: &[&Arc<EventRecord>],
+        due: &[&Arc<LogRecord>],
         withdrawn: &WithdrawnNotifications,
         owners: &[UserId],
     ) -> BTreeMap<UserId, PendingNotifications> {
-        let realm = self.store.realm();
+        let realm = self.store.snapshot();
         let presences: &dyn PresenceStore = self.store.as_ref();
         let mut people = BTreeMap::<UserId, PendingNotifications>::new();
         for record in due {
-            for (user_id, trigger) in push::receivers(&realm, presences, record, owners) {
-                if message(record).is_some_and(|event| !withdrawn.has(&realm, user_id, event.message.id)) {
+            for (user_id, trigger) in
+                push_notifications::select_notification_receivers(&realm, presences, record, owners)
+            {
+                if message(record)
+                    .is_some_and(|event| !withdrawn.is_withdrawn_for_user(&realm, user_id, event.message.id))
+                {
                     people.entry(user_id).or_default().messages.push((Arc::clone(record), trigger));
                 }
             }
@@ -158,9 +164,9 @@ impl PushWorker {
         if withdrawn.is_empty() {
             return Ok(());
         }
-        let realm = self.store.realm();
-        for (user_id, id) in self.store.sent(withdrawn).await? {
-            if withdrawn.has(&realm, user_id, id) {
+        let realm = self.store.snapshot();
+        for (user_id, id) in self.store.sent_notifications_to_withdraw(withdrawn).await? {
+            if withdrawn.is_withdrawn_for_user(&realm, user_id, id) {
                 people.entry(user_id).or_default().removed.push(id);
             }
         }
@@ -186,7 +192,7 @@ impl PushWorker {
         if pending.devices.is_empty() {
             return Vec::new();
         }
-        let realm = self.store.realm();
+        let realm = self.store.snapshot();
         let origin = NotificationOrigin { base_url: &self.base_url, brand: &self.brand };
         let notice = |purpose, (google, apple): (Value, Value)| PushNotification {
             user_id,
@@ -197,25 +203,26 @@ impl PushWorker {
         };
         let shown = pending.messages.iter().filter_map(|(record, trigger)| {
             let event = message(record)?;
-            let payloads = push::message(&realm, &origin, event, (user_id, *trigger));
+            let payloads = push_notifications::message_payloads(&realm, &origin, event, (user_id, *trigger));
             Some(notice(NotificationPurpose::Show(event.message.id), payloads))
         });
-        let removed = pending.removed.chunks(REMOVED_AT_ONCE);
-        let removed =
-            removed.map(|ids| notice(NotificationPurpose::Remove, push::removal(&realm, &origin, (user_id, ids))));
+        let removed = pending.removed.chunks(MAX_REMOVALS_PER_NOTIFICATION);
+        let removed = removed.map(|ids| {
+            notice(NotificationPurpose::Remove, push_notifications::removal_payloads(&realm, &origin, (user_id, ids)))
+        });
         shown.chain(removed).collect()
     }
 
     /// Forgets the devices that turn out to be gone.
     async fn notify(&self, notice: &PushNotification) -> anyhow::Result<()> {
-        for (kind, token) in self.bouncer.notify(notice).await? {
-            self.store.forget_device(notice.user_id, kind, &token).await?;
+        for (kind, token) in self.bouncer.send_notification(notice).await? {
+            self.store.remove_device(notice.user_id, kind, &token).await?;
         }
         Ok(())
     }
 }
 
-fn message(record: &EventRecord) -> Option<&MessageEvent> {
+fn message(record: &LogRecord) -> Option<&NewMessageEvent> {
     match record.event.as_ref().map(|event| &event.body) {
         Some(EventBody::Message(event)) => Some(event),
         _ => None,

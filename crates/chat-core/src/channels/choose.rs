@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{ChannelEnv, ChannelError, add_channel_events};
+use super::{ChannelContext, ChannelError, add_channel_changes_with_events};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::ChannelId;
-use crate::log::commit::RealmCommit;
-use crate::model::change::RealmChange;
 use crate::model::channel::Subscription;
+use crate::model::realm_change::RealmChange;
 use crate::permission::access;
 
 /// One change of a subscription's property.
@@ -46,18 +46,18 @@ impl SubscriptionPropertyChange {
     }
 }
 
-/// Makes the caller's choices, in order. Those that are made already change nothing.
+/// Changes properties of the caller's subscriptions, in the given order. Values that are set already change nothing.
 ///
 /// # Errors
 /// When the caller is not in one of the channels; nothing is to be written then.
-pub fn choose(
-    env: &ChannelEnv<'_>,
+pub fn change_subscription_properties(
+    env: &ChannelContext<'_>,
     choices: &[(ChannelId, SubscriptionPropertyChange)],
     commit: &mut RealmCommit,
 ) -> Result<(), ChannelError> {
     let mut chosen: BTreeMap<ChannelId, Subscription> = BTreeMap::new();
     for (id, choice) in choices {
-        let channel = access::channel(env.realm, env.caller, *id)?;
+        let channel = access::find_visible_channel(env.realm, env.caller, *id)?;
         let before = env.realm.subscription(channel.id, env.caller.id).ok_or(ChannelError::NotSubscribed(*id))?;
         choice.apply(chosen.entry(*id).or_insert_with(|| before.clone()));
     }
@@ -66,6 +66,6 @@ pub fn choose(
     };
     let changes =
         chosen.into_values().filter(differs).map(|chosen| RealmChange::Subscription(Box::new(chosen))).collect();
-    add_channel_events(env.realm, env.figures, changes, commit);
+    add_channel_changes_with_events(env.realm, env.figures, changes, commit);
     Ok(())
 }

@@ -2,18 +2,18 @@
 
 use serde_json::json;
 
-use super::{ChannelEnv, ChannelError, one_line, remover_group, rendered};
+use super::{ChannelContext, ChannelError, one_line, remover_group, rendered};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::{ChannelId, UserGroupId};
-use crate::log::commit::RealmCommit;
-use crate::model::change::{ItemKind, RealmChange};
-use crate::model::channel::{Channel, PostPolicy, Privacy, channel_name};
+use crate::model::channel::{Channel, ChannelPostPolicy, ChannelPrivacy, parse_channel_name};
 use crate::model::group::SystemGroup;
+use crate::model::realm_change::{RealmChange, RealmItemKind};
 use crate::permission::access::{self, PermissionError};
-use crate::permission::membership::may_create;
+use crate::permission::channel_membership::may_create_channel;
 
 /// The visibility of a channel to create, as the API's three parameters state it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ChannelVisibility {
+pub struct RequestedPrivacy {
     /// Only subscribers see it.
     pub invite_only: bool,
     /// Everybody sees it, also without an account.
@@ -22,19 +22,19 @@ pub struct ChannelVisibility {
     pub shares_history: Option<bool>,
 }
 
-impl ChannelVisibility {
+impl RequestedPrivacy {
     /// Returns the privacy of a new channel. A public one shares its history whatever was asked for; a private one only
     /// when it was.
     ///
     /// # Errors
     /// [`ChannelError::Openness`] when it is both private and without accounts.
-    pub fn of_new(self) -> Result<Privacy, ChannelError> {
+    pub fn into_channel_privacy(self) -> Result<ChannelPrivacy, ChannelError> {
         match (self.invite_only, self.is_web_public) {
             (true, true) => Err(ChannelError::Openness),
-            (false, true) => Ok(Privacy::WebPublic),
-            (false, false) => Ok(Privacy::Public),
-            (true, false) if self.shares_history == Some(true) => Ok(Privacy::PrivateSharedHistory),
-            (true, false) => Ok(Privacy::PrivateProtectedHistory),
+            (false, true) => Ok(ChannelPrivacy::WebPublic),
+            (false, false) => Ok(ChannelPrivacy::Public),
+            (true, false) if self.shares_history == Some(true) => Ok(ChannelPrivacy::PrivateSharedHistory),
+            (true, false) => Ok(ChannelPrivacy::PrivateProtectedHistory),
         }
     }
 }
@@ -52,9 +52,10 @@ pub enum RetentionPolicy {
 }
 
 impl RetentionPolicy {
-    /// As [`Channel::message_retention_days`] keeps it.
+    /// Returns the value to store in [`Channel::message_retention_days`]: -1 for unlimited, `None` for the realm's
+    /// default.
     #[must_use]
-    pub fn days(self) -> Option<i64> {
+    pub fn message_retention_days(self) -> Option<i64> {
         match self {
             Self::Realm => None,
             Self::Unlimited => Some(-1),
@@ -67,9 +68,9 @@ impl RetentionPolicy {
 #[derive(Debug, Clone, Copy)]
 pub struct NewChannelSettings {
     /// Who sees them.
-    pub openness: ChannelVisibility,
+    pub openness: RequestedPrivacy,
     /// Who may write.
-    pub post_policy: PostPolicy,
+    pub post_policy: ChannelPostPolicy,
     /// How long messages stay.
     pub retention: RetentionPolicy,
     /// Whose members may take others out; administrators when nothing is said.
@@ -79,13 +80,17 @@ pub struct NewChannelSettings {
 }
 
 /// Checks that the caller may make channels in this manner. Which privacy they get is the answer.
-pub(super) fn may_make(env: &ChannelEnv<'_>, manner: &NewChannelSettings, now_s: i64) -> Result<Privacy, ChannelError> {
-    let privacy = manner.openness.of_new()?;
-    may_create(env.realm, env.caller, privacy, now_s)?;
+pub(super) fn may_make(
+    env: &ChannelContext<'_>,
+    manner: &NewChannelSettings,
+    now_s: i64,
+) -> Result<ChannelPrivacy, ChannelError> {
+    let privacy = manner.openness.into_channel_privacy()?;
+    may_create_channel(env.realm, env.caller, privacy, now_s)?;
     if manner.is_default && !env.caller.is_administrator() {
         return Err(PermissionError::Insufficient.into());
     }
-    if manner.is_default && privacy.is_private() {
+    if manner.is_default && privacy.is_invite_only() {
         return Err(ChannelError::DefaultMadePrivate);
     }
     if manner.retention != RetentionPolicy::Realm {
@@ -97,8 +102,8 @@ pub(super) fn may_make(env: &ChannelEnv<'_>, manner: &NewChannelSettings, now_s:
 
 /// Returns the changes that make a channel, to be applied before anybody enters it.
 pub(super) fn make(
-    env: &ChannelEnv<'_>,
-    (id, privacy): (ChannelId, Privacy),
+    env: &ChannelContext<'_>,
+    (id, privacy): (ChannelId, ChannelPrivacy),
     (name, description): (&str, &str),
     manner: &NewChannelSettings,
     commit: &RealmCommit,
@@ -107,14 +112,14 @@ pub(super) fn make(
     let description = one_line(description);
     let channel = Channel {
         id,
-        name: channel_name(name)?.to_owned(),
+        name: parse_channel_name(name)?.to_owned(),
         rendered_description: rendered(env, &description),
         description,
         created_s: commit.at_s,
         creator_id: Some(env.caller.id),
         privacy,
         post_policy: manner.post_policy,
-        message_retention_days: manner.retention.days(),
+        message_retention_days: manner.retention.message_retention_days(),
         can_remove_subscribers_group: manner
             .can_remove_subscribers_group
             .or_else(administrators)
@@ -123,7 +128,7 @@ pub(super) fn make(
     };
     let mut changes = vec![RealmChange::Channel(Box::new(channel.clone()))];
     if manner.is_default {
-        changes.push(RealmChange::Item { kind: ItemKind::DefaultChannel, id: id.0, document: Some(json!({})) });
+        changes.push(RealmChange::Item { kind: RealmItemKind::DefaultChannel, id: id.0, document: Some(json!({})) });
     }
     Ok((channel, changes))
 }

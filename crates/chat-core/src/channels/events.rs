@@ -5,18 +5,20 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use crate::event_log::event::{ClientCapability, EventAudience, LogRecord, NewEvent, QueueCondition};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::{ChannelId, EventId, UserId};
-use crate::log::commit::RealmCommit;
-use crate::log::event::{ClientCapability, EventAudience, EventRecord, NewEvent, QueueCondition};
-use crate::model::change::{ItemKind, RealmChange};
-use crate::model::channel::{Channel, PostPolicy, Privacy, Subscription};
-use crate::model::snapshot::RealmSnapshot;
-use crate::permission::access::{sees_channel, sees_subscribers};
-use crate::wire::channel::{ChannelStatistics, basic};
-use crate::wire::subscription::{ShownChoices, SubscriptionFields, full, notification_choices, subscribers};
+use crate::model::channel::{Channel, ChannelPostPolicy, ChannelPrivacy, Subscription};
+use crate::model::realm_change::{RealmChange, RealmItemKind};
+use crate::model::realm_snapshot::RealmSnapshot;
+use crate::permission::access::{may_see_channel, may_see_subscribers};
+use crate::wire_format::channel::{ChannelStatistics, basic_channel_object};
+use crate::wire_format::subscription::{
+    ShownChoices, SubscriptionFields, notification_choices, subscribers, subscription_object,
+};
 
-/// Puts changes of channels, subscriptions and default channels into the commit, with their events, and
-/// returns the realm as it is then. Changes of other things are put in as they are, without events.
+/// Adds changes to the commit and returns the realm after them. Changes of channels, subscriptions and default channels
+/// get their events; other changes get none. Changes of other things are put in as they are, without events.
 ///
 /// In this order: channels that come into sight, subscriptions that begin, that end, others' subscriptions, changes
 /// of channels, channels that go out of sight, choices, the default channels. So nobody hears of something they do
@@ -26,16 +28,16 @@ use crate::wire::subscription::{ShownChoices, SubscriptionFields, full, notifica
 ///
 /// # Source
 /// Not specified; the events are those existing clients know.
-pub fn add_channel_events(
+pub fn add_channel_changes_with_events(
     realm: &RealmSnapshot,
     figures: &ChannelStatistics,
     changes: Vec<RealmChange>,
     commit: &mut RealmCommit,
 ) -> RealmSnapshot {
     // The place is not known yet; what is asked of the realm after it does not depend on it.
-    let next = EventId(realm.at().0.saturating_add(1));
-    let record = EventRecord::new(next, commit.at_s, changes, None);
-    let after = realm.with(&record);
+    let next = EventId(realm.log_position().0.saturating_add(1));
+    let record = LogRecord::new(next, commit.at_s, changes, None);
+    let after = realm.after_record(&record);
     let diff = RealmDiff { before: realm, after: &after, figures };
     let channels = channels(&diff, &record.changes);
     let events = &mut commit.events;
@@ -117,8 +119,9 @@ impl RealmDiff<'_> {
             None => all_who_see(self.after, channel.after),
             Some(before) => self.new_audiences(channel, (self.before, before), (self.after, channel.after)),
         };
-        let event = json!({"type": "stream", "op": "create", "streams": [basic(channel.after, self.figures)]});
-        events.extend(audiences.into_iter().map(|audience| NewEvent::plain(audience, event.clone())));
+        let event =
+            json!({"type": "stream", "op": "create", "streams": [basic_channel_object(channel.after, self.figures)]});
+        events.extend(audiences.into_iter().map(|audience| NewEvent::same_for_everyone(audience, event.clone())));
     }
 
     /// Notifies users who saw the channel and no longer do.
@@ -129,9 +132,9 @@ impl RealmDiff<'_> {
         } else {
             self.new_audiences(channel, (self.after, channel.after), (self.before, before))
         };
-        let streams = [basic(before, self.figures)];
+        let streams = [basic_channel_object(before, self.figures)];
         let event = json!({"type": "stream", "op": "delete", "streams": streams, "stream_ids": [before.id]});
-        events.extend(audiences.into_iter().map(|audience| NewEvent::plain(audience, event.clone())));
+        events.extend(audiences.into_iter().map(|audience| NewEvent::same_for_everyone(audience, event.clone())));
     }
 
     /// Returns who sees the channel in the second state and not in the first.
@@ -144,7 +147,7 @@ impl RealmDiff<'_> {
         let sees_newly = |id: &UserId| {
             self.after
                 .user(*id)
-                .is_some_and(|user| sees_channel(second, user, seen) && !sees_channel(first, user, hidden))
+                .is_some_and(|user| may_see_channel(second, user, seen) && !may_see_channel(first, user, hidden))
         };
         let candidates: Vec<UserId> = if channel.opens_or_closes() {
             self.after.users().filter(|user| user.is_active).map(|user| user.id).collect()
@@ -184,7 +187,10 @@ impl RealmDiff<'_> {
                         (ClientCapability::IncludeSubscribers, are_listed),
                     ]);
                     let event = json!({"type": "subscription", "op": "add", "subscriptions": subscriptions});
-                    events.push(NewEvent::plain(EventAudience::users(users.clone()), event).gated(gate));
+                    events.push(
+                        NewEvent::same_for_everyone(EventAudience::from_users(users.clone()), event)
+                            .with_queue_condition(gate),
+                    );
                 }
             }
         }
@@ -192,7 +198,7 @@ impl RealmDiff<'_> {
 
     fn subscription(&self, subscription: &Subscription, fields: SubscriptionFields) -> Option<Value> {
         let channel = self.after.channel(subscription.channel_id)?;
-        Some(full(self.after, channel, subscription, self.figures, fields).into())
+        Some(subscription_object(self.after, channel, subscription, self.figures, fields).into())
     }
 
     /// Adds the list of subscribers to a subscription.
@@ -211,7 +217,7 @@ impl RealmDiff<'_> {
         for (op, users) in [("peer_add", &channel.entered), ("peer_remove", &channel.left)] {
             if !users.is_empty() {
                 let audience = knows_subscribers(self.after, channel.after, users);
-                events.push(NewEvent::plain(audience, event(op, users)));
+                events.push(NewEvent::same_for_everyone(audience, event(op, users)));
             }
         }
         let Some(before) = channel.before.filter(|_| channel.opens_or_closes()) else { return };
@@ -219,7 +225,9 @@ impl RealmDiff<'_> {
         let new_audiences = self.new_audiences(channel, (self.before, before), (self.after, channel.after));
         if !inside.is_empty() {
             events.extend(
-                new_audiences.into_iter().map(|audience| NewEvent::plain(audience, event("peer_add", &inside))),
+                new_audiences
+                    .into_iter()
+                    .map(|audience| NewEvent::same_for_everyone(audience, event("peer_add", &inside))),
             );
         }
     }
@@ -234,7 +242,7 @@ impl RealmDiff<'_> {
             }));
             event.extend(object(more));
             let audiences = all_who_see(self.after, channel.after).into_iter();
-            events.extend(audiences.map(|audience| NewEvent::plain(audience, event.clone().into())));
+            events.extend(audiences.map(|audience| NewEvent::same_for_everyone(audience, event.clone().into())));
         };
         let after = channel.after;
         if before.name != after.name {
@@ -247,14 +255,14 @@ impl RealmDiff<'_> {
         }
         if before.privacy != after.privacy {
             let more = json!({
-                "history_public_to_subscribers": after.privacy.shares_history(),
-                "is_web_public": after.privacy == Privacy::WebPublic,
+                "history_public_to_subscribers": after.privacy.history_public_to_subscribers(),
+                "is_web_public": after.privacy == ChannelPrivacy::WebPublic,
             });
-            send(&after.name, "invite_only", json!(after.privacy.is_private()), more);
+            send(&after.name, "invite_only", json!(after.privacy.is_invite_only()), more);
         }
         if before.post_policy != after.post_policy {
-            send(&after.name, "stream_post_policy", json!(after.post_policy.number()), json!({}));
-            let announces = after.post_policy == PostPolicy::Administrators;
+            send(&after.name, "stream_post_policy", json!(after.post_policy.wire_number()), json!({}));
+            let announces = after.post_policy == ChannelPostPolicy::Administrators;
             send(&after.name, "is_announcement_only", json!(announces), json!({}));
         }
         if before.message_retention_days != after.message_retention_days {
@@ -278,17 +286,21 @@ impl RealmDiff<'_> {
                         "type": "subscription", "op": "update", "stream_id": channel_id,
                         "property": property, "value": value,
                     });
-                    NewEvent::plain(EventAudience::users([user_id]), event)
+                    NewEvent::same_for_everyone(EventAudience::from_users([user_id]), event)
                 };
                 if !value.is_null() {
                     events.push(event(&value));
                     continue;
                 }
                 let knows_null = ClientCapability::NotificationSettingsNull;
-                events.push(event(&value).gated(QueueCondition::With(knows_null)));
+                events.push(event(&value).with_queue_condition(QueueCondition::With(knows_null)));
                 let shown = notification_choices(self.after, chosen, false).into_iter();
                 let own = shown.filter(|(key, _)| *key == property);
-                events.extend(own.map(|(_, is_on)| event(&json!(is_on)).gated(QueueCondition::Without(knows_null))));
+                events.extend(
+                    own.map(|(_, is_on)| {
+                        event(&json!(is_on)).with_queue_condition(QueueCondition::Without(knows_null))
+                    }),
+                );
             }
         }
     }
@@ -296,17 +308,17 @@ impl RealmDiff<'_> {
     /// Notifies members of the channels that new users are put into, when those changed. Guests may not see them.
     fn add_defaults(&self, changes: &[RealmChange], events: &mut Vec<NewEvent>) {
         let differ = changes.iter().any(|change| match change {
-            RealmChange::Item { kind: ItemKind::DefaultChannel, id, document } => {
-                self.before.item(ItemKind::DefaultChannel, *id).is_some() != document.is_some()
+            RealmChange::Item { kind: RealmItemKind::DefaultChannel, id, document } => {
+                self.before.realm_item(RealmItemKind::DefaultChannel, *id).is_some() != document.is_some()
             }
             _ => false,
         });
         if differ {
-            let ids = self.after.items(ItemKind::DefaultChannel).map(|(id, _)| ChannelId(id));
+            let ids = self.after.realm_items(RealmItemKind::DefaultChannel).map(|(id, _)| ChannelId(id));
             let channels = ids.filter_map(|id| self.after.channel(id));
-            let channels: Vec<_> = channels.map(|channel| basic(channel, self.figures)).collect();
+            let channels: Vec<_> = channels.map(|channel| basic_channel_object(channel, self.figures)).collect();
             let event = json!({"type": "default_streams", "default_streams": channels});
-            events.push(NewEvent::plain(EventAudience::Members, event));
+            events.push(NewEvent::same_for_everyone(EventAudience::Members, event));
         }
     }
 }
@@ -328,7 +340,7 @@ fn add_unsubscriptions(channels: &[ChannelDiff<'_>], events: &mut Vec<NewEvent>)
     for (channels, users) in groups {
         let subscriptions: Vec<_> = channels.iter().filter_map(|id| named.get(id)).collect();
         let event = json!({"type": "subscription", "op": "remove", "subscriptions": subscriptions});
-        events.push(NewEvent::plain(EventAudience::users(users), event));
+        events.push(NewEvent::same_for_everyone(EventAudience::from_users(users), event));
     }
 }
 
@@ -362,12 +374,12 @@ fn differences(before: &Subscription, after: &Subscription) -> Vec<(&'static str
 fn all_who_see(realm: &RealmSnapshot, channel: &Channel) -> Vec<EventAudience> {
     let inside = || realm.subscribers(channel.id).filter_map(|id| realm.user(id));
     match channel.privacy {
-        Privacy::WebPublic => vec![EventAudience::Everyone],
-        Privacy::Public => {
+        ChannelPrivacy::WebPublic => vec![EventAudience::Everyone],
+        ChannelPrivacy::Public => {
             let guests = some(inside().filter(|user| user.is_guest()).map(|user| user.id));
             std::iter::once(EventAudience::Members).chain(guests).collect()
         }
-        Privacy::PrivateSharedHistory | Privacy::PrivateProtectedHistory => {
+        ChannelPrivacy::PrivateSharedHistory | ChannelPrivacy::PrivateProtectedHistory => {
             let administrators = realm.users().filter(|user| user.is_administrator());
             some(inside().chain(administrators).map(|user| user.id)).into_iter().collect()
         }
@@ -376,19 +388,19 @@ fn all_who_see(realm: &RealmSnapshot, channel: &Channel) -> Vec<EventAudience> {
 
 /// Returns who may know the subscribers of the channel, but for some.
 pub(crate) fn knows_subscribers(realm: &RealmSnapshot, channel: &Channel, but: &[UserId]) -> EventAudience {
-    if channel.privacy.is_private() {
+    if channel.privacy.is_invite_only() {
         let but: BTreeSet<UserId> = but.iter().copied().collect();
-        let knows = realm.users().filter(|user| sees_subscribers(realm, user, channel));
-        return EventAudience::users(knows.map(|user| user.id).filter(|id| !but.contains(id)));
+        let knows = realm.users().filter(|user| may_see_subscribers(realm, user, channel));
+        return EventAudience::from_users(knows.map(|user| user.id).filter(|id| !but.contains(id)));
     }
-    let strangers = realm.users().filter(|user| user.is_guest() && !sees_subscribers(realm, user, channel));
+    let strangers = realm.users().filter(|user| user.is_guest() && !may_see_subscribers(realm, user, channel));
     let except = but.iter().copied().chain(strangers.map(|user| user.id)).collect();
     EventAudience::ChannelWatchers { channel_id: channel.id, except }
 }
 
 /// These users, if there are any.
 fn some(users: impl Iterator<Item = UserId>) -> Option<EventAudience> {
-    match EventAudience::users(users) {
+    match EventAudience::from_users(users) {
         EventAudience::Users(users) if users.is_empty() => None,
         audience => Some(audience),
     }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::model::channel::{Channel, Privacy};
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::channel::{Channel, ChannelPrivacy};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::permission::access::{PermissionError, sees_channel, takes_part};
+use crate::permission::access::{PermissionError, may_see_channel, participates_in_channel};
 
 /// A set of channels that `GET /streams` can include.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChannelGroup {
+pub enum IncludedChannels {
     /// Those all users but guests see; guests get none of them.
     Public,
     /// Those everybody sees.
@@ -33,23 +33,23 @@ pub enum ChannelGroup {
 ///
 /// # Source
 /// Specification, `GET /streams`.
-pub fn list<'a>(
+pub fn list_channels<'a>(
     realm: &'a RealmSnapshot,
     user: &User,
-    groups: &[ChannelGroup],
+    groups: &[IncludedChannels],
 ) -> Result<Vec<&'a Arc<Channel>>, PermissionError> {
-    if groups.contains(&ChannelGroup::All) && !user.is_administrator() {
+    if groups.contains(&IncludedChannels::All) && !user.is_administrator() {
         return Err(PermissionError::QueryRefused);
     }
     let owner = user.bot.as_ref().and_then(|bot| bot.owner_id);
-    let is_in = |group: &ChannelGroup, channel: &Channel| match group {
-        ChannelGroup::Public => !user.is_guest() && !channel.privacy.is_private(),
-        ChannelGroup::WebPublic => channel.privacy == Privacy::WebPublic,
-        ChannelGroup::Subscribed => realm.subscription(channel.id, user.id).is_some(),
-        ChannelGroup::OwnerSubscribed => owner.is_some_and(|owner| realm.subscription(channel.id, owner).is_some()),
-        ChannelGroup::Known => sees_channel(realm, user, channel),
-        ChannelGroup::Readable => takes_part(realm, user, channel),
-        ChannelGroup::All => true,
+    let is_in = |group: &IncludedChannels, channel: &Channel| match group {
+        IncludedChannels::Public => !user.is_guest() && !channel.privacy.is_invite_only(),
+        IncludedChannels::WebPublic => channel.privacy == ChannelPrivacy::WebPublic,
+        IncludedChannels::Subscribed => realm.subscription(channel.id, user.id).is_some(),
+        IncludedChannels::OwnerSubscribed => owner.is_some_and(|owner| realm.subscription(channel.id, owner).is_some()),
+        IncludedChannels::Known => may_see_channel(realm, user, channel),
+        IncludedChannels::Readable => participates_in_channel(realm, user, channel),
+        IncludedChannels::All => true,
     };
     let in_use = realm.channels().filter(|channel| !channel.is_archived);
     let mut found: Vec<_> = in_use.filter(|channel| groups.iter().any(|group| is_in(group, channel))).collect();

@@ -13,30 +13,30 @@ mod subscribe;
 mod unsubscribe;
 mod update;
 
-pub use choose::{SubscriptionPropertyChange, choose};
-pub use create::{ChannelVisibility, NewChannelSettings, RetentionPolicy};
-pub use defaults::{add_default, remove_default};
-pub use events::add_channel_events;
+pub use choose::{SubscriptionPropertyChange, change_subscription_properties};
+pub use create::{NewChannelSettings, RequestedPrivacy, RetentionPolicy};
+pub use defaults::{add_default_channel, remove_default_channel};
+pub use events::add_channel_changes_with_events;
 pub(crate) use events::knows_subscribers;
-pub use list::{ChannelGroup, list};
-pub use subscribe::{Principals, SubscribeOutcome, SubscribeRequest, SubscribeTarget, subscribe};
-pub use unsubscribe::{UnsubscribeOutcome, unsubscribe};
-pub use update::{ChannelUpdate, archive, update};
+pub use list::{IncludedChannels, list_channels};
+pub use subscribe::{ChannelToSubscribe, Principals, SubscribeOutcome, SubscribeRequest, subscribe_users};
+pub use unsubscribe::{UnsubscribeOutcome, unsubscribe_users};
+pub use update::{ChannelUpdate, archive_channel, update_channel};
 
 use crate::id::{ChannelId, UserGroupId};
-use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
+use crate::limits::MAX_SUBSCRIPTION_CHANGES_PER_REQUEST;
 use crate::markdown::{self, EmoticonHandling, ImagePreviews, Linkifier, MarkdownContext};
 use crate::model::channel::ChannelNameError;
 use crate::model::group::{NOT_REMOVERS, SystemGroup};
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access::{ChannelNotFound, PermissionError};
-use crate::permission::membership::MembershipError;
-use crate::wire::channel::ChannelStatistics;
+use crate::permission::channel_membership::MembershipChangeError;
+use crate::wire_format::channel::ChannelStatistics;
 
 /// The realm, the caller and the realm data that decisions about channels use.
 #[derive(Debug, Clone, Copy)]
-pub struct ChannelEnv<'a> {
+pub struct ChannelContext<'a> {
     /// The realm.
     pub realm: &'a RealmSnapshot,
     /// Who decides.
@@ -49,7 +49,7 @@ pub struct ChannelEnv<'a> {
     pub linkifiers: &'a [Linkifier],
 }
 
-/// The reason why a channel or a subscription stays as it is.
+/// The reason why a channel is not created or changed, or a subscription not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelError {
     /// There is no such channel for the caller.
@@ -63,7 +63,7 @@ pub enum ChannelError {
     NotAllowed(#[from] PermissionError),
     /// The caller may not enter, make, fill or empty a channel.
     #[error(transparent)]
-    Membership(#[from] MembershipError),
+    Membership(#[from] MembershipChangeError),
     /// A name is no channel's.
     #[error(transparent)]
     Name(#[from] ChannelNameError),
@@ -89,7 +89,7 @@ pub enum ChannelError {
     #[error("'can_remove_subscribers_group' must be a system user group.")]
     SystemGroupRequired,
     /// Not this group of the system.
-    #[error("'can_remove_subscribers_group' setting cannot be set to '{}' group.", .0.name())]
+    #[error("'can_remove_subscribers_group' setting cannot be set to '{}' group.", .0.wire_name())]
     GroupRefused(SystemGroup),
     /// A user who is named is not there.
     #[error("No such user")]
@@ -97,8 +97,8 @@ pub enum ChannelError {
     /// A user who is named closed their account.
     #[error("User is deactivated")]
     UserDeactivated,
-    /// More than [`MAX_SUBSCRIPTIONS_AT_ONCE`] at once.
-    #[error("Cannot change more than {MAX_SUBSCRIPTIONS_AT_ONCE} subscriptions at once.")]
+    /// More than [`MAX_SUBSCRIPTION_CHANGES_PER_REQUEST`] at once.
+    #[error("Cannot change more than {MAX_SUBSCRIPTION_CHANGES_PER_REQUEST} subscriptions at once.")]
     TooMany,
     /// The caller is not in the channel.
     #[error("Not subscribed to channel id {0}")]
@@ -111,7 +111,7 @@ fn one_line(description: &str) -> String {
 }
 
 /// A description as HTML.
-fn rendered(env: &ChannelEnv<'_>, description: &str) -> String {
+fn rendered(env: &ChannelContext<'_>, description: &str) -> String {
     let context = MarkdownContext {
         directory: env.realm,
         linkifiers: env.linkifiers,
@@ -120,7 +120,7 @@ fn rendered(env: &ChannelEnv<'_>, description: &str) -> String {
         image_previews: ImagePreviews::Hide,
         default_code_language: None,
     };
-    markdown::render(&markdown::parse(description, &context)).html
+    markdown::render_message(&markdown::parse_message(description, &context)).html
 }
 
 /// Returns the group that may take others out of a channel: one of the system's, but for [`NOT_REMOVERS`].

@@ -4,22 +4,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::create::{make, may_make};
-use super::{ChannelEnv, ChannelError, NewChannelSettings, add_channel_events};
+use super::{ChannelContext, ChannelError, NewChannelSettings, add_channel_changes_with_events};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::{ChannelId, UserId};
-use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
-use crate::log::commit::RealmCommit;
-use crate::model::address_visibility;
-use crate::model::change::RealmChange;
-use crate::model::channel::{Channel, Subscription, channel_name, name_key};
-use crate::model::snapshot::RealmSnapshot;
+use crate::limits::MAX_SUBSCRIPTION_CHANGES_PER_REQUEST;
+use crate::model::channel::{Channel, Subscription, channel_name_key, parse_channel_name};
+use crate::model::email_address_visibility;
+use crate::model::realm_change::RealmChange;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access;
-use crate::permission::membership::{MembershipError, may_add_others, may_bring_others, may_enter};
-use crate::wire::subscription::unchosen;
+use crate::permission::channel_membership::{
+    MembershipChangeError, may_add_subscribers, may_add_subscribers_anywhere, may_subscribe,
+};
+use crate::wire_format::subscription::default_subscription;
 
 /// A channel to subscribe to, created when it does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SubscribeTarget {
+pub struct ChannelToSubscribe {
     /// Its name.
     pub name: String,
     /// The color of the subscription; one not used yet when nothing is said.
@@ -44,13 +46,14 @@ impl Principals {
     ///
     /// # Errors
     /// When one is not there, or closed their account.
-    pub fn users<'a>(&self, env: &ChannelEnv<'a>) -> Result<Vec<&'a Arc<User>>, ChannelError> {
+    pub fn resolve_users<'a>(&self, env: &ChannelContext<'a>) -> Result<Vec<&'a Arc<User>>, ChannelError> {
         let found: Vec<Option<&Arc<User>>> = match self {
             Self::Caller => vec![env.realm.user(env.caller.id)],
             Self::Ids(ids) => ids.iter().map(|id| env.realm.user(*id)).collect(),
-            Self::Emails(emails) => {
-                emails.iter().map(|email| address_visibility::find_user(env.realm, env.caller, email)).collect()
-            }
+            Self::Emails(emails) => emails
+                .iter()
+                .map(|email| email_address_visibility::find_user_by_visible_email(env.realm, env.caller, email))
+                .collect(),
         };
         let mut seen = BTreeSet::new();
         let mut users = Vec::new();
@@ -71,7 +74,7 @@ impl Principals {
 #[derive(Debug, Clone)]
 pub struct SubscribeRequest {
     /// The channels; those that do not exist are made.
-    pub channels: Vec<SubscribeTarget>,
+    pub channels: Vec<ChannelToSubscribe>,
     /// Who shall be in them.
     pub principals: Principals,
     /// What those are like that have to be made.
@@ -91,33 +94,33 @@ pub struct SubscribeOutcome {
     pub unauthorized: Vec<String>,
 }
 
-/// Puts the caller or others into channels, and makes those that do not exist.
+/// Subscribes the caller or other users to channels, and creates the channels that do not exist.
 ///
 /// # Errors
 /// See [`ChannelError`]; nothing is to be written then.
-pub fn subscribe(
-    env: &ChannelEnv<'_>,
+pub fn subscribe_users(
+    env: &ChannelContext<'_>,
     request: &SubscribeRequest,
     commit: &mut RealmCommit,
 ) -> Result<SubscribeOutcome, ChannelError> {
     access::require_member(env.caller)?;
-    let users = request.principals.users(env)?;
-    if users.len().saturating_mul(request.channels.len()) > MAX_SUBSCRIPTIONS_AT_ONCE {
+    let users = request.principals.resolve_users(env)?;
+    if users.len().saturating_mul(request.channels.len()) > MAX_SUBSCRIPTION_CHANGES_PER_REQUEST {
         return Err(ChannelError::TooMany);
     }
     let mut done = SubscribeOutcome::default();
     let mut changes = Vec::new();
     let permitted = permitted(env, request, &mut done, (&mut changes, commit))?;
     if users.iter().any(|user| user.id != env.caller.id) {
-        may_bring_others(env.realm, env.caller, commit.at_s)?;
+        may_add_subscribers_anywhere(env.realm, env.caller, commit.at_s)?;
         for door in permitted.iter().filter(|door| !door.is_new) {
-            may_add_others(env.realm, env.caller, &door.channel, commit.at_s)?;
+            may_add_subscribers(env.realm, env.caller, &door.channel, commit.at_s)?;
         }
     }
     for user in users {
         enter(env.realm, user, &permitted, (&mut done, &mut changes));
     }
-    add_channel_events(env.realm, env.figures, changes, commit);
+    add_channel_changes_with_events(env.realm, env.figures, changes, commit);
     Ok(done)
 }
 
@@ -130,7 +133,7 @@ struct PermittedChannel {
 
 /// Returns the channels of the request that may be entered, each once. Those that are created are among the changes.
 fn permitted(
-    env: &ChannelEnv<'_>,
+    env: &ChannelContext<'_>,
     request: &SubscribeRequest,
     done: &mut SubscribeOutcome,
     (changes, commit): (&mut Vec<RealmChange>, &RealmCommit),
@@ -139,17 +142,17 @@ fn permitted(
     let mut seen = BTreeSet::new();
     let mut place = 0;
     for target in &request.channels {
-        let name = channel_name(&target.name)?;
-        if !seen.insert(name_key(name)) {
+        let name = parse_channel_name(&target.name)?;
+        if !seen.insert(channel_name_key(name)) {
             continue;
         }
         let color = target.color.clone();
         if let Some(channel) = env.realm.channel_by_name(name) {
-            match may_enter(env.realm, env.caller, channel) {
+            match may_subscribe(env.realm, env.caller, channel) {
                 Ok(()) => permitted.push(PermittedChannel { channel: Channel::clone(channel), color, is_new: false }),
                 // What is said of a channel that may not be seen is what the caller typed.
                 Err(_) if request.all_or_nothing => {
-                    return Err(MembershipError::NotAccessible(name.to_owned()).into());
+                    return Err(MembershipChangeError::NotAccessible(name.to_owned()).into());
                 }
                 Err(_) => done.unauthorized.push(name.to_owned()),
             }
@@ -157,7 +160,7 @@ fn permitted(
         }
         let privacy = may_make(env, &request.manner, commit.at_s)?;
         place += 1;
-        let id = ChannelId(env.realm.new_id(place));
+        let id = ChannelId(env.realm.nth_unused_id(place));
         let (channel, made) = make(env, (id, privacy), (name, &target.description), &request.manner, commit)?;
         changes.extend(made);
         permitted.push(PermittedChannel { channel, color, is_new: true });
@@ -175,10 +178,13 @@ fn enter(
     for PermittedChannel { channel, color, .. } in permitted {
         let inside = realm.subscription(channel.id, user.id).is_some();
         let list = if inside { &mut done.already_subscribed } else { &mut done.subscribed };
-        list.entry(user.shown_email().into_owned()).or_default().push(channel.name.clone());
+        list.entry(user.public_email().into_owned()).or_default().push(channel.name.clone());
         if !inside {
             let color = color.clone().unwrap_or_else(|| colors.next());
-            changes.push(RealmChange::Subscription(Box::new(Subscription { color, ..unchosen(channel, user.id) })));
+            changes.push(RealmChange::Subscription(Box::new(Subscription {
+                color,
+                ..default_subscription(channel, user.id)
+            })));
         }
     }
 }
@@ -197,7 +203,8 @@ const COLORS: [&str; 16] = [
 
 impl ChannelColors {
     fn of(realm: &RealmSnapshot, user_id: UserId) -> Self {
-        let subscriptions = realm.memberships(user_id).filter_map(|(_, membership)| membership.subscription.as_ref());
+        let subscriptions =
+            realm.memberships_of_user(user_id).filter_map(|(_, membership)| membership.subscription.as_ref());
         let used: BTreeSet<_> = subscriptions.map(|subscription| subscription.color.to_lowercase()).collect();
         let given = used.len();
         Self { used, given }

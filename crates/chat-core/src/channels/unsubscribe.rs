@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::update::closed;
-use super::{ChannelEnv, ChannelError, Principals, add_channel_events};
+use super::{ChannelContext, ChannelError, Principals, add_channel_changes_with_events};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::ChannelId;
-use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
-use crate::log::commit::RealmCommit;
-use crate::model::change::RealmChange;
+use crate::limits::MAX_SUBSCRIPTION_CHANGES_PER_REQUEST;
 use crate::model::channel::Channel;
+use crate::model::realm_change::RealmChange;
 use crate::model::user::User;
 use crate::permission::access;
-use crate::permission::membership::may_remove_others;
+use crate::permission::channel_membership::may_remove_subscribers;
 
 /// The outcome of a request to unsubscribe. A name stands once for each user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,27 +22,27 @@ pub struct UnsubscribeOutcome {
     pub not_removed: Vec<String>,
 }
 
-/// Takes the caller or others out of channels.
+/// Unsubscribes the caller or other users from channels.
 ///
 /// Not specified what becomes of a private channel without subscribers; we close it, because nobody could enter it
 /// again.
 ///
 /// # Errors
 /// See [`ChannelError`]; nothing is to be written then.
-pub fn unsubscribe(
-    env: &ChannelEnv<'_>,
+pub fn unsubscribe_users(
+    env: &ChannelContext<'_>,
     names: &[String],
     principals: &Principals,
     commit: &mut RealmCommit,
 ) -> Result<UnsubscribeOutcome, ChannelError> {
     let channels = named(env, names)?;
-    let users = principals.users(env)?;
-    if users.len().saturating_mul(channels.len()) > MAX_SUBSCRIPTIONS_AT_ONCE {
+    let users = principals.resolve_users(env)?;
+    if users.len().saturating_mul(channels.len()) > MAX_SUBSCRIPTION_CHANGES_PER_REQUEST {
         return Err(ChannelError::TooMany);
     }
     if users.iter().any(|user| !answers_for(env.caller, user)) {
         for channel in channels.values() {
-            may_remove_others(env.realm, env.caller, channel, commit.at_s)?;
+            may_remove_subscribers(env.realm, env.caller, channel, commit.at_s)?;
         }
     }
     let mut done = UnsubscribeOutcome::default();
@@ -55,22 +55,22 @@ pub fn unsubscribe(
             done.not_removed.push(channel.name.clone());
         }
     }
-    let after = add_channel_events(env.realm, env.figures, changes, commit);
-    for channel in channels.values().filter(|channel| channel.privacy.is_private()) {
+    let after = add_channel_changes_with_events(env.realm, env.figures, changes, commit);
+    for channel in channels.values().filter(|channel| channel.privacy.is_invite_only()) {
         let emptied = env.realm.subscriber_count(channel.id) > 0 && after.subscriber_count(channel.id) == 0;
         if emptied {
-            add_channel_events(&after, env.figures, closed(&after, channel), commit);
+            add_channel_changes_with_events(&after, env.figures, closed(&after, channel), commit);
         }
     }
     Ok(done)
 }
 
 /// Returns the channels of these names, in the order of their numbers.
-fn named<'a>(env: &ChannelEnv<'a>, names: &[String]) -> Result<BTreeMap<ChannelId, &'a Channel>, ChannelError> {
+fn named<'a>(env: &ChannelContext<'a>, names: &[String]) -> Result<BTreeMap<ChannelId, &'a Channel>, ChannelError> {
     let mut unknown = Vec::new();
     let mut channels = BTreeMap::new();
     for name in names {
-        match access::channel_named(env.realm, env.caller, name.trim()) {
+        match access::find_visible_channel_by_name(env.realm, env.caller, name.trim()) {
             Ok(channel) => drop(channels.insert(channel.id, channel.as_ref())),
             Err(_) => unknown.push(name.trim().to_owned()),
         }

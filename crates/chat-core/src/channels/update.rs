@@ -1,13 +1,15 @@
 //! Changing and closing channels.
 
-use super::{ChannelEnv, ChannelError, RetentionPolicy, add_channel_events, one_line, remover_group, rendered};
+use super::{
+    ChannelContext, ChannelError, RetentionPolicy, add_channel_changes_with_events, one_line, remover_group, rendered,
+};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::{ChannelId, UserGroupId};
-use crate::log::commit::RealmCommit;
-use crate::model::change::{ItemKind, RealmChange};
-use crate::model::channel::{Channel, PostPolicy, Privacy, channel_name, name_key};
-use crate::model::snapshot::RealmSnapshot;
-use crate::permission::access::{self, ChannelNotFound, sees_channel, takes_part};
-use crate::permission::membership::may_create;
+use crate::model::channel::{Channel, ChannelPostPolicy, ChannelPrivacy, channel_name_key, parse_channel_name};
+use crate::model::realm_change::{RealmChange, RealmItemKind};
+use crate::model::realm_snapshot::RealmSnapshot;
+use crate::permission::access::{self, ChannelNotFound, may_see_channel, participates_in_channel};
+use crate::permission::channel_membership::may_create_channel;
 
 /// The properties of a channel to change. `None` leaves it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub struct ChannelUpdate {
     /// Whether who enters reads what was there before.
     pub shares_history: Option<bool>,
     /// Who may write.
-    pub post_policy: Option<PostPolicy>,
+    pub post_policy: Option<ChannelPostPolicy>,
     /// How long messages stay.
     pub retention: Option<RetentionPolicy>,
     /// Whose members may take others out.
@@ -36,8 +38,8 @@ pub struct ChannelUpdate {
 ///
 /// # Errors
 /// See [`ChannelError`]; nothing is to be written then.
-pub fn update(
-    env: &ChannelEnv<'_>,
+pub fn update_channel(
+    env: &ChannelContext<'_>,
     id: ChannelId,
     changes: &ChannelUpdate,
     commit: &mut RealmCommit,
@@ -59,14 +61,14 @@ pub fn update(
     }
     if let Some(retention) = changes.retention {
         access::require_owner(env.caller)?;
-        channel.message_retention_days = retention.days();
+        channel.message_retention_days = retention.message_retention_days();
     }
     if let Some(group) = changes.can_remove_subscribers_group {
         channel.can_remove_subscribers_group = remover_group(env.realm, group)?;
     }
-    let was_default = env.realm.item(ItemKind::DefaultChannel, id.0).is_some();
+    let was_default = env.realm.realm_item(RealmItemKind::DefaultChannel, id.0).is_some();
     let is_default = changes.is_default.unwrap_or(was_default);
-    if is_default && channel.privacy.is_private() {
+    if is_default && channel.privacy.is_invite_only() {
         return Err(ChannelError::DefaultMadePrivate);
     }
     let mut changes = Vec::new();
@@ -75,19 +77,19 @@ pub fn update(
     }
     if is_default != was_default {
         let document = is_default.then(|| serde_json::json!({}));
-        changes.push(RealmChange::Item { kind: ItemKind::DefaultChannel, id: id.0, document });
+        changes.push(RealmChange::Item { kind: RealmItemKind::DefaultChannel, id: id.0, document });
     }
-    add_channel_events(env.realm, env.figures, changes, commit);
+    add_channel_changes_with_events(env.realm, env.figures, changes, commit);
     Ok(())
 }
 
-/// Closes a channel. Its messages stay with who received them.
+/// Archives a channel. Its messages stay with the users who received them.
 ///
 /// # Errors
 /// See [`ChannelError`]; nothing is to be written then.
-pub fn archive(env: &ChannelEnv<'_>, id: ChannelId, commit: &mut RealmCommit) -> Result<(), ChannelError> {
+pub fn archive_channel(env: &ChannelContext<'_>, id: ChannelId, commit: &mut RealmCommit) -> Result<(), ChannelError> {
     let channel = administered(env, id)?;
-    add_channel_events(env.realm, env.figures, closed(env.realm, channel), commit);
+    add_channel_changes_with_events(env.realm, env.figures, closed(env.realm, channel), commit);
     Ok(())
 }
 
@@ -95,8 +97,8 @@ pub fn archive(env: &ChannelEnv<'_>, id: ChannelId, commit: &mut RealmCommit) ->
 pub(super) fn closed(realm: &RealmSnapshot, channel: &Channel) -> Vec<RealmChange> {
     let archived = Channel { is_archived: true, ..channel.clone() };
     let mut changes = vec![RealmChange::Channel(Box::new(archived))];
-    if realm.item(ItemKind::DefaultChannel, channel.id.0).is_some() {
-        changes.push(RealmChange::Item { kind: ItemKind::DefaultChannel, id: channel.id.0, document: None });
+    if realm.realm_item(RealmItemKind::DefaultChannel, channel.id.0).is_some() {
+        changes.push(RealmChange::Item { kind: RealmItemKind::DefaultChannel, id: channel.id.0, document: None });
     }
     let out = |user_id| RealmChange::Unsubscription { channel_id: channel.id, user_id };
     changes.extend(realm.subscribers(channel.id).map(out));
@@ -104,20 +106,20 @@ pub(super) fn closed(realm: &RealmSnapshot, channel: &Channel) -> Vec<RealmChang
 }
 
 /// Returns the channel, if it is the caller's to change. Administrators change the private ones they see too.
-fn administered<'a>(env: &ChannelEnv<'a>, id: ChannelId) -> Result<&'a Channel, ChannelError> {
-    let channel = env.realm.channel(id).filter(|channel| sees_channel(env.realm, env.caller, channel));
+fn administered<'a>(env: &ChannelContext<'a>, id: ChannelId) -> Result<&'a Channel, ChannelError> {
+    let channel = env.realm.channel(id).filter(|channel| may_see_channel(env.realm, env.caller, channel));
     let channel = channel.ok_or(ChannelNotFound::Id(id))?;
     access::require_administrator(env.caller)?;
     Ok(channel)
 }
 
 /// Returns the name, if it is free. One that differs from the channel's own in case alone is.
-fn renamed(env: &ChannelEnv<'_>, channel: &Channel, name: &str) -> Result<String, ChannelError> {
-    let name = channel_name(name)?;
+fn renamed(env: &ChannelContext<'_>, channel: &Channel, name: &str) -> Result<String, ChannelError> {
+    let name = parse_channel_name(name)?;
     if name == channel.name {
         return Err(ChannelError::NameUnchanged);
     }
-    if name_key(name) != name_key(&channel.name) && env.realm.channel_by_name(name).is_some() {
+    if channel_name_key(name) != channel_name_key(&channel.name) && env.realm.channel_by_name(name).is_some() {
         return Err(ChannelError::NameTaken);
     }
     Ok(name.to_owned())
@@ -127,29 +129,29 @@ fn renamed(env: &ChannelEnv<'_>, channel: &Channel, name: &str) -> Result<String
 ///
 /// Who cannot read a private channel, an administrator or not, cannot open it either.
 fn privacy(
-    env: &ChannelEnv<'_>,
+    env: &ChannelContext<'_>,
     channel: &Channel,
     changes: &ChannelUpdate,
     now_s: i64,
-) -> Result<Option<Privacy>, ChannelError> {
+) -> Result<Option<ChannelPrivacy>, ChannelError> {
     if changes.is_private.is_none() && changes.is_web_public.is_none() && changes.shares_history.is_none() {
         return Ok(None);
     }
-    if !takes_part(env.realm, env.caller, channel) {
+    if !participates_in_channel(env.realm, env.caller, channel) {
         return Err(ChannelNotFound::Id(channel.id).into());
     }
-    let private = changes.is_private.unwrap_or_else(|| channel.privacy.is_private());
-    let web = changes.is_web_public.unwrap_or(channel.privacy == Privacy::WebPublic);
-    let usual = changes.is_private.map_or_else(|| channel.privacy.shares_history(), |private| !private);
+    let private = changes.is_private.unwrap_or_else(|| channel.privacy.is_invite_only());
+    let web = changes.is_web_public.unwrap_or(channel.privacy == ChannelPrivacy::WebPublic);
+    let usual = changes.is_private.map_or_else(|| channel.privacy.history_public_to_subscribers(), |private| !private);
     let privacy = match (private, web, changes.shares_history.unwrap_or(usual)) {
         (true, true, _) | (false, _, false) => return Err(ChannelError::Openness),
-        (false, true, true) => Privacy::WebPublic,
-        (false, false, true) => Privacy::Public,
-        (true, false, true) => Privacy::PrivateSharedHistory,
-        (true, false, false) => Privacy::PrivateProtectedHistory,
+        (false, true, true) => ChannelPrivacy::WebPublic,
+        (false, false, true) => ChannelPrivacy::Public,
+        (true, false, true) => ChannelPrivacy::PrivateSharedHistory,
+        (true, false, false) => ChannelPrivacy::PrivateProtectedHistory,
     };
-    if privacy == Privacy::WebPublic && channel.privacy != Privacy::WebPublic {
-        may_create(env.realm, env.caller, privacy, now_s)?;
+    if privacy == ChannelPrivacy::WebPublic && channel.privacy != ChannelPrivacy::WebPublic {
+        may_create_channel(env.realm, env.caller, privacy, now_s)?;
     }
     Ok(Some(privacy))
 }

@@ -10,9 +10,9 @@
 //! The index over it is built at first use (well under a millisecond) and is never changed.
 //!
 //! ```
-//! let smile = chat_core::emoji::named("smile").ok_or("no such emoji")?;
+//! let smile = chat_core::emoji::emoji_by_name("smile").ok_or("no such emoji")?;
 //! assert_eq!(smile.code, "1f642");
-//! assert!(chat_core::emoji::coded("1f44d").is_some_and(|emoji| emoji.is_called("thumbs_up")));
+//! assert!(chat_core::emoji::emoji_by_code("1f44d").is_some_and(|emoji| emoji.has_name_or_alias("thumbs_up")));
 //! # Ok::<(), &str>(())
 //! ```
 
@@ -21,7 +21,7 @@ mod sequence;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub use sequence::{EmojiSequence, leading};
+pub use sequence::{LeadingEmojiSequence, parse_leading_emoji};
 
 /// A selector in a code.
 const SELECTOR: &str = "-fe0f";
@@ -35,7 +35,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(NAMES));
 
 /// One Unicode emoji.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Emoji {
+pub struct UnicodeEmoji {
     /// Code points in lower-case hexadecimal joined with `-`, as in `emoji_code` on the wire.
     pub code: &'static str,
     /// The canonical name.
@@ -46,10 +46,10 @@ pub struct Emoji {
     pub presentation: EmojiPresentation,
 }
 
-impl Emoji {
+impl UnicodeEmoji {
     /// Returns whether `name` is the canonical name or an alias of this emoji.
     #[must_use]
-    pub fn is_called(&self, name: &str) -> bool {
+    pub fn has_name_or_alias(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
 }
@@ -65,7 +65,7 @@ pub enum EmojiPresentation {
 
 /// Returns the emoji of that canonical name or alias. Names are case-sensitive.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static Emoji> {
+pub fn emoji_by_name(name: &str) -> Option<&'static UnicodeEmoji> {
     let table = &*TABLE;
     table.by_name.get(name).and_then(|&at| table.emoji.get(at))
 }
@@ -73,25 +73,25 @@ pub fn named(name: &str) -> Option<&'static Emoji> {
 /// Returns the emoji of that code, as it appears in `emoji_code` on the wire. A code with selectors, as older data have
 /// it, is that of the same emoji.
 #[must_use]
-pub fn coded(code: &str) -> Option<&'static Emoji> {
+pub fn emoji_by_code(code: &str) -> Option<&'static UnicodeEmoji> {
     let table = &*TABLE;
     let at = table.by_code.get(code).or_else(|| table.by_code.get(code.replace(SELECTOR, "").as_str()));
     at.and_then(|&at| table.emoji.get(at))
 }
 
-/// All emoji in the order of their canonical names.
-pub fn all() -> impl Iterator<Item = &'static Emoji> {
+/// Returns all Unicode emoji in the order of their canonical names.
+pub fn all_emoji() -> impl Iterator<Item = &'static UnicodeEmoji> {
     TABLE.emoji.iter()
 }
 
 /// Returns the emoji written with exactly these characters, variation selectors left out on both sides.
-fn spelled(characters: &str) -> Option<&'static Emoji> {
+fn spelled(characters: &str) -> Option<&'static UnicodeEmoji> {
     let table = &*TABLE;
     table.by_characters.get(characters).and_then(|&at| table.emoji.get(at))
 }
 
 struct Table {
-    emoji: Vec<Emoji>,
+    emoji: Vec<UnicodeEmoji>,
     by_name: HashMap<&'static str, usize>,
     by_code: HashMap<&'static str, usize>,
     by_characters: HashMap<String, usize>,
@@ -99,7 +99,7 @@ struct Table {
 
 impl Table {
     fn new(lines: &'static str) -> Self {
-        let emoji: Vec<Emoji> = lines.lines().filter_map(entry).collect();
+        let emoji: Vec<UnicodeEmoji> = lines.lines().filter_map(entry).collect();
         let mut table = Self {
             by_name: HashMap::with_capacity(emoji.len() * 2),
             by_code: HashMap::with_capacity(emoji.len()),
@@ -116,14 +116,19 @@ impl Table {
     }
 }
 
-fn entry(line: &'static str) -> Option<Emoji> {
+fn entry(line: &'static str) -> Option<UnicodeEmoji> {
     let mut fields = line.split('\t');
     let code = fields.next()?;
     let presentation = match fields.next()? {
         "t" => EmojiPresentation::Text,
         _ => EmojiPresentation::Emoji,
     };
-    Some(Emoji { code, presentation, name: fields.next()?, aliases: fields.next()?.split_whitespace().collect() })
+    Some(UnicodeEmoji {
+        code,
+        presentation,
+        name: fields.next()?,
+        aliases: fields.next()?.split_whitespace().collect(),
+    })
 }
 
 fn characters(code: &str) -> String {
@@ -134,10 +139,10 @@ fn characters(code: &str) -> String {
         .collect()
 }
 
-/// Returns whether an emoji has the name that every realm has.
+/// Returns whether the name is that of an emoji which every realm has: a Unicode emoji or the special one.
 #[must_use]
-pub fn is_default(name: &str) -> bool {
-    name == SPECIAL || named(name).is_some()
+pub fn is_default_emoji_name(name: &str) -> bool {
+    name == SPECIAL || emoji_by_name(name).is_some()
 }
 
 #[cfg(test)]
@@ -158,7 +163,7 @@ mod tests {
 
     #[test]
     fn codes_are_lower_case_hexadecimal_code_points() {
-        for emoji in all() {
+        for emoji in all_emoji() {
             let decoded = emoji.code.split('-').all(|point| {
                 u32::from_str_radix(point, 16).is_ok_and(|number| char::from_u32(number).is_some())
                     && point == point.to_lowercase()
@@ -176,17 +181,17 @@ mod tests {
             ("head_shaking_vertically", "1f642-200d-2195"),
             ("eye_in_speech_bubble", "1f441-200d-1f5e8"),
         ] {
-            assert_eq!(named(name).map(|emoji| emoji.code), Some(code));
+            assert_eq!(emoji_by_name(name).map(|emoji| emoji.code), Some(code));
         }
-        assert_eq!(coded("1f441-fe0f-200d-1f5e8-fe0f"), named("eye_in_speech_bubble"));
+        assert_eq!(emoji_by_code("1f441-fe0f-200d-1f5e8-fe0f"), emoji_by_name("eye_in_speech_bubble"));
     }
 
     #[test]
     fn an_alias_leads_to_the_emoji_of_its_canonical_name() {
-        assert_eq!(named("thumbs_up"), named("+1"));
-        assert_eq!(named("love").map(|emoji| emoji.name), Some("heart"));
-        assert_eq!(named("Smile"), None);
-        assert_eq!(named("france"), None);
-        assert_eq!(named("flag_france").map(|emoji| emoji.code), Some("1f1eb-1f1f7"));
+        assert_eq!(emoji_by_name("thumbs_up"), emoji_by_name("+1"));
+        assert_eq!(emoji_by_name("love").map(|emoji| emoji.name), Some("heart"));
+        assert_eq!(emoji_by_name("Smile"), None);
+        assert_eq!(emoji_by_name("france"), None);
+        assert_eq!(emoji_by_name("flag_france").map(|emoji| emoji.code), Some("1f1eb-1f1f7"));
     }
 }

@@ -1,6 +1,6 @@
 //! Finding the emoji written as characters at the start of a text.
 
-use super::{Emoji, EmojiPresentation, spelled};
+use super::{EmojiPresentation, UnicodeEmoji, spelled};
 
 /// U+FE0F, which asks for the coloured form of the character before it.
 pub(super) const EMOJI_SELECTOR: char = '\u{fe0f}';
@@ -9,10 +9,10 @@ const KEYCAP: char = '\u{20e3}';
 
 /// The emoji sequence at the start of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EmojiSequence {
+pub struct LeadingEmojiSequence {
     /// The emoji, or `None` when the characters belong together but mean no emoji of the table
     /// (a skin tone, a newer combination): then all of them stay text.
-    pub emoji: Option<&'static Emoji>,
+    pub emoji: Option<&'static UnicodeEmoji>,
     /// How many bytes of the text belong to it; at least one character.
     pub length_bytes: usize,
 }
@@ -21,7 +21,7 @@ pub struct EmojiSequence {
 ///
 /// Looks at each character of the sequence once, whatever comes out.
 #[must_use]
-pub fn leading(text: &str) -> Option<EmojiSequence> {
+pub fn parse_leading_emoji(text: &str) -> Option<LeadingEmojiSequence> {
     let first = text.chars().next()?;
     let keycap_follows = || text.get(1..).is_some_and(|rest| rest.starts_with([EMOJI_SELECTOR, KEYCAP]));
     if !may_begin(first) || (first.is_ascii() && !keycap_follows()) {
@@ -37,7 +37,7 @@ pub fn leading(text: &str) -> Option<EmojiSequence> {
     if emoji.is_none() && first.is_ascii() {
         return None;
     }
-    Some(EmojiSequence { emoji, length_bytes })
+    Some(LeadingEmojiSequence { emoji, length_bytes })
 }
 
 /// A superset of the first characters of the table's emoji, cheap to test.
@@ -85,13 +85,13 @@ mod tests {
     use super::*;
 
     fn name(text: &str) -> Option<&'static str> {
-        leading(text).and_then(|found| found.emoji).map(|emoji| emoji.name)
+        parse_leading_emoji(text).and_then(|found| found.emoji).map(|emoji| emoji.name)
     }
 
     #[test]
     fn one_character_with_the_emoji_form_is_recognised() {
         assert_eq!(name("💩 and more"), Some("poop"));
-        assert_eq!(leading("💩 and more").map(|found| found.length_bytes), Some(4));
+        assert_eq!(parse_leading_emoji("💩 and more").map(|found| found.length_bytes), Some(4));
     }
 
     #[test]
@@ -114,16 +114,16 @@ mod tests {
     #[test]
     fn an_unknown_combination_stays_text_as_a_whole() {
         let toned = "\u{1f44d}\u{1f3fd}x";
-        assert_eq!(leading(toned).map(|found| (found.emoji, found.length_bytes)), Some((None, 8)));
+        assert_eq!(parse_leading_emoji(toned).map(|found| (found.emoji, found.length_bytes)), Some((None, 8)));
         let violet = "\u{1f34b}\u{200d}\u{1f7ea}";
-        assert_eq!(leading(violet).map(|found| (found.emoji, found.length_bytes)), Some((None, 11)));
+        assert_eq!(parse_leading_emoji(violet).map(|found| (found.emoji, found.length_bytes)), Some((None, 11)));
     }
 
     #[test]
     fn plain_digits_and_signs_are_not_emoji() {
-        assert_eq!(leading("1"), None);
-        assert_eq!(leading("#x"), None);
-        assert_eq!(leading("a"), None);
-        assert_eq!(leading(""), None);
+        assert_eq!(parse_leading_emoji("1"), None);
+        assert_eq!(parse_leading_emoji("#x"), None);
+        assert_eq!(parse_leading_emoji("a"), None);
+        assert_eq!(parse_leading_emoji(""), None);
     }
 }

@@ -13,7 +13,7 @@ const NAME_CHARS: usize = 32;
 pub struct FileKey(String);
 
 impl FileKey {
-    /// As stores take it: relative, without `.`, `..` or empty parts.
+    /// Returns the key as text: a relative path without `.`, `..` or empty parts.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -33,9 +33,9 @@ impl From<&PathId> for FileKey {
 }
 
 impl FileKey {
-    /// Returns where the smaller picture of that name is kept: one of [`super::THUMBNAILS`].
+    /// Returns the storage key of the thumbnail of that name: one of [`super::THUMBNAIL_NAMES`].
     #[must_use]
-    pub fn of_thumbnail(path: &PathId, name: &'static str) -> Self {
+    pub fn for_thumbnail(path: &PathId, name: &'static str) -> Self {
         Self(format!("thumbnails/{path}/{name}"))
     }
 
@@ -46,8 +46,8 @@ impl FileKey {
     }
 }
 
-/// The name of a picture that anybody may fetch who knows it: of a user or of the
-/// organization, or a custom emoji.
+/// The file name of a public image, which anybody who knows it may fetch: a user's avatar, an organization image or a
+/// custom emoji.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PublicImageName(String);
 
@@ -57,8 +57,8 @@ impl PublicImageName {
     /// What such a name may end in.
     const EXTENSIONS: [&str; 2] = ["png", "gif"];
 
-    /// Returns the name of 32 random letters and digits, of that variant and extension; `None` when one of them is
-    /// none.
+    /// Makes a name from 32 random letters and digits, a variant and a file extension; `None` when one of them is not
+    /// valid.
     #[must_use]
     pub fn new(random: &str, variant: &str, extension: &str) -> Option<Self> {
         let is_random = random.len() == NAME_CHARS && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -66,7 +66,7 @@ impl PublicImageName {
         fits.then(|| Self(format!("{random}{variant}.{extension}")))
     }
 
-    /// Returns the name that a user asks for, when it is one.
+    /// Parses the name of a public image as a request gives it; `None` when the text is not one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (stem, extension) = text.rsplit_once('.')?;
@@ -76,17 +76,17 @@ impl PublicImageName {
 
     /// Returns the name at the end of an address, when it is one.
     #[must_use]
-    pub fn at(url: &str) -> Option<Self> {
+    pub fn from_url(url: &str) -> Option<Self> {
         Self::parse(url.rsplit_once('/')?.1)
     }
 
-    /// Its random part, which a picture and its variants share.
+    /// Returns the random part of the name, which an image and its variants share.
     #[must_use]
-    pub fn stem(&self) -> &str {
+    pub fn random_stem(&self) -> &str {
         self.0.get(..NAME_CHARS).unwrap_or_default()
     }
 
-    /// Returns how it ends, without the dot.
+    /// Returns the file extension, without the dot.
     #[must_use]
     pub fn extension(&self) -> &str {
         self.0.rsplit_once('.').map_or("", |(_, extension)| extension)
@@ -110,8 +110,8 @@ mod tests {
         for (variant, extension) in [("", "png"), ("-medium", "png"), ("-still", "png"), ("", "gif")] {
             let name = PublicImageName::new(RANDOM, variant, extension).unwrap();
             assert_eq!(PublicImageName::parse(&name.to_string()), Some(name.clone()));
-            assert_eq!((name.extension(), name.stem()), (extension, RANDOM));
-            assert_eq!(PublicImageName::at(&format!("/user_avatars/1/{name}")), Some(name.clone()));
+            assert_eq!((name.extension(), name.random_stem()), (extension, RANDOM));
+            assert_eq!(PublicImageName::from_url(&format!("/user_avatars/1/{name}")), Some(name.clone()));
             assert_eq!(FileKey::from(&name).as_str(), format!("pictures/{RANDOM}{variant}.{extension}"));
         }
     }

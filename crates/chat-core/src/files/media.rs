@@ -1,6 +1,6 @@
 //! What a file is, judged by what is in it and never by what its sender says.
 
-/// The media type of a file and how a browser may show it.
+/// The media type of a file, with the content disposition in which browsers may show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MediaType {
     /// The media type.
@@ -20,7 +20,7 @@ pub enum ContentDisposition {
     Download,
 }
 
-/// Bytes of a file's beginning that [`MediaType::of`] looks at.
+/// The number of bytes at the beginning of a file that [`MediaType::detect`] inspects.
 pub const SNIFFED_BYTES: usize = 1024;
 
 /// What a file begins with at a place, and what it is then. None of these can hold a script that a browser runs, as
@@ -46,16 +46,16 @@ const PDF: &[u8] = b"%PDF-";
 const READABLE: [&str; 4] = [".txt", ".md", ".log", ".csv"];
 
 impl MediaType {
-    /// What nobody knows.
+    /// The media type of a file that is not recognized: `application/octet-stream`, which browsers download.
     pub const UNKNOWN: Self = Self { media_type: "application/octet-stream", showing: ContentDisposition::Download };
     const PLAIN: &'static str = "text/plain; charset=utf-8";
 
-    /// Returns what a file with this beginning and name is.
+    /// Detects the media type of a file by its first bytes and its name.
     ///
     /// Not specified. A file is shown in place only when its own bytes say that it is a picture, a sound or the like,
     /// and text only as plain text: so a page or a script that a user uploads does nothing but lie there.
     #[must_use]
-    pub fn of(start: &[u8], name: &str) -> Self {
+    pub fn detect(start: &[u8], name: &str) -> Self {
         let begins = |at: usize, with: &[u8]| start.get(at..).is_some_and(|rest| rest.starts_with(with));
         if let Some((.., media_type)) = KNOWN.iter().find(|(at, with, _)| begins(*at, with)) {
             return Self { media_type, showing: ContentDisposition::Inline };
@@ -72,15 +72,16 @@ impl MediaType {
         Self { media_type: Self::PLAIN, showing }
     }
 
-    /// Returns what a file of that stored type and name is: as [`MediaType::of`] said when it came.
+    /// Returns the media type of a stored upload from its recorded type and name, with the disposition that
+    /// [`MediaType::detect`] gave it.
     #[must_use]
-    pub fn stored(media_type: &str, name: &str) -> Self {
+    pub fn from_stored(media_type: &str, name: &str) -> Self {
         if let Some((.., known)) = KNOWN.iter().find(|(.., known)| *known == media_type) {
             return Self { media_type: known, showing: ContentDisposition::Inline };
         }
         match media_type {
             "application/pdf" => Self { media_type: "application/pdf", showing: ContentDisposition::Reader },
-            Self::PLAIN => Self::of(b"", name),
+            Self::PLAIN => Self::detect(b"", name),
             _ => Self::UNKNOWN,
         }
     }
@@ -105,8 +106,8 @@ mod tests {
     use super::*;
 
     fn known(start: &[u8], name: &str) -> (&'static str, ContentDisposition) {
-        let MediaType { media_type, showing } = MediaType::of(start, name);
-        assert_eq!(MediaType::stored(media_type, name), MediaType { media_type, showing });
+        let MediaType { media_type, showing } = MediaType::detect(start, name);
+        assert_eq!(MediaType::from_stored(media_type, name), MediaType { media_type, showing });
         (media_type, showing)
     }
 
@@ -145,6 +146,6 @@ mod tests {
         );
         let cut = &"é".repeat(SNIFFED_BYTES).into_bytes()[..SNIFFED_BYTES - 1];
         assert_eq!(known(cut, "a.log").1, ContentDisposition::Inline);
-        assert_eq!(MediaType::stored("text/html", "a.html"), MediaType::UNKNOWN);
+        assert_eq!(MediaType::from_stored("text/html", "a.html"), MediaType::UNKNOWN);
     }
 }

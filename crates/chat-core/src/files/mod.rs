@@ -14,12 +14,12 @@ mod upload_storage;
 mod uploads;
 
 pub use attachment::{
-    Attachment, AttachmentStore, AttachmentUse, ImageMetadata, MAX_ATTACHMENTS, MAX_MESSAGES_TOLD, NewAttachment,
-    THUMBNAILS, TemporaryAccess, thumbnail_of,
+    Attachment, AttachmentStore, AttachmentWithMessages, ImageMetadata, MAX_ATTACHMENTS_PER_MESSAGE,
+    MAX_LISTED_ATTACHMENT_MESSAGES, NewAttachment, THUMBNAIL_NAMES, TemporaryFileAccess, thumbnail_name_for_media_type,
 };
 pub use key::{FileKey, PublicImageName};
 pub use media::{ContentDisposition, MediaType, SNIFFED_BYTES};
-pub use path::{PathId, shown_name};
-pub use store::{FileError, FileReader, FileStore};
+pub use path::{PathId, display_file_name};
+pub use store::{FileReader, FileStore, FileStoreError};
 pub use upload_storage::{UploadError, UploadStorage, UploadThumbnail};
-pub use uploads::LinkedUploads;
+pub use uploads::ReadableLinkedUploads;

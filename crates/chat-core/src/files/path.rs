@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::text::printable::unprintable;
+use crate::text_processing::printable_names::find_unprintable_in_name;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ const NAMELESS: &str = "file";
 /// What every path begins with: the number of the one organization.
 const REALM: &str = "1";
 
-/// The path of an upload below the folder of all uploads: `1/3f/9c…/report.pdf`.
+/// The path of an upload below the uploads folder: `1/3f/9c…/report.pdf`.
 ///
 /// Its middle is random, so that nobody finds a file by guessing; its end is what is left of the name its sender gave
 /// it. It holds letters, digits, `.`, `_`, `-` and slashes, so it needs no encoding anywhere.
@@ -28,7 +28,8 @@ const REALM: &str = "1";
 pub struct PathId(String);
 
 impl PathId {
-    /// Returns the path of a new upload; `None` when `random` is no 32 letters and digits.
+    /// Returns the path of a new upload from random characters and a file name; `None` unless `random` is 32 letters
+    /// and digits.
     #[must_use]
     pub fn new(random: &str, file_name: &str) -> Option<Self> {
         let is_random = random.len() == RANDOM_CHARS && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -36,7 +37,7 @@ impl PathId {
         Some(Self(format!("{REALM}/{folder}/{rest}/{}", plain_name(file_name))))
     }
 
-    /// Returns the path that a user asks for, when it could be one.
+    /// Parses the path of an upload as a request names it; `None` when the text is not one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('/');
@@ -57,15 +58,15 @@ impl PathId {
         &self.0
     }
 
-    /// Its last part.
+    /// Returns the last part of the path: the file name.
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub fn file_name(&self) -> &str {
         self.0.rsplit_once('/').map_or(self.0.as_str(), |(_, name)| name)
     }
 
-    /// All that text links, each once: what follows `user_uploads/` and is a path. At most `limit`.
+    /// Returns the upload paths that follow `user_uploads/` in a text, each once, at most `limit`.
     #[must_use]
-    pub fn linked_in(text: &str, limit: usize) -> Vec<Self> {
+    pub fn find_links_in_text(text: &str, limit: usize) -> Vec<Self> {
         const FOLDER: &str = "user_uploads/";
         let of_path = |character: char| character.is_ascii_alphanumeric() || "._-/".contains(character);
         let candidates = text.split(FOLDER).skip(1).filter_map(|rest| {
@@ -92,7 +93,7 @@ impl fmt::Display for PathId {
 /// Returns what is left of a name in an address: ASCII letters, digits, `.`, `_` and `-`; what is not becomes one `-`.
 ///
 /// Not specified. Existing servers keep letters of all scripts, and clients disagree about how to encode those; people
-/// see the name they gave (see [`shown_name`]) in any case.
+/// see the name they gave (see [`display_file_name`]) in any case.
 fn plain_name(given: &str) -> String {
     let mut name = String::new();
     for character in given.chars() {
@@ -120,13 +121,13 @@ fn named_after_extension(given: &str, name: &str) -> String {
     if given.ends_with(&format!(".{name}")) { format!("{NAMELESS}.{name}") } else { name.to_owned() }
 }
 
-/// A name as people see it: without folders and characters that no screen shows, 255 characters at most.
+/// Returns a file name for display: without folders and unprintable characters, 255 characters at most.
 #[must_use]
-pub fn shown_name(given: &str) -> String {
+pub fn display_file_name(given: &str) -> String {
     let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
     let kept: String = last
         .chars()
-        .filter(|character| unprintable(character.encode_utf8(&mut [0; 4])).is_none())
+        .filter(|character| find_unprintable_in_name(character.encode_utf8(&mut [0; 4])).is_none())
         .take(SHOWN_MAX_CHARS)
         .collect();
     let name = kept.trim();
@@ -199,17 +200,17 @@ mod tests {
             "see [a](/user_uploads/{first}) and https://chat.example/user_uploads/{second}. Again: \
              /user_uploads/{first}?x=1 but not /user_uploads/thumbnail/{first} nor /user_uploads/1/2/3"
         );
-        let found = PathId::linked_in(&text, 10);
+        let found = PathId::find_links_in_text(&text, 10);
         assert_eq!(found.iter().map(PathId::as_str).collect::<Vec<_>>(), [first.as_str(), second.as_str()]);
-        assert_eq!(PathId::linked_in(&text, 1).len(), 1);
+        assert_eq!(PathId::find_links_in_text(&text, 1).len(), 1);
     }
 
     #[test]
     fn a_shown_name_has_no_folder_and_no_control_character() {
-        assert_eq!(shown_name("C:\\photos\\ré sumé.png"), "ré sumé.png");
-        assert_eq!(shown_name("../../etc/passwd"), "passwd");
-        assert_eq!(shown_name("a\r\nb"), "ab");
-        assert_eq!(shown_name(" "), "file");
-        assert_eq!(shown_name(&"x".repeat(300)).len(), 255);
+        assert_eq!(display_file_name("C:\\photos\\ré sumé.png"), "ré sumé.png");
+        assert_eq!(display_file_name("../../etc/passwd"), "passwd");
+        assert_eq!(display_file_name("a\r\nb"), "ab");
+        assert_eq!(display_file_name(" "), "file");
+        assert_eq!(display_file_name(&"x".repeat(300)).len(), 255);
     }
 }

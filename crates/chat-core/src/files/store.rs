@@ -11,28 +11,32 @@ use super::FileKey;
 /// An operation of the file store failed.
 #[derive(Debug, thiserror::Error)]
 #[error("the store of files failed: {0}")]
-pub struct FileError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+pub struct FileStoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// The store of file contents. Every node reaches the same.
+/// The store of file contents, shared by all nodes. Every node reaches the same.
 #[async_trait]
 pub trait FileStore: Send + Sync {
-    /// Keeps a small file; it replaces one of that key.
-    async fn put(&self, key: &FileKey, bytes: Bytes) -> Result<(), FileError>;
+    /// Stores a small file from memory, in place of an existing file of that key.
+    async fn put_bytes(&self, key: &FileKey, bytes: Bytes) -> Result<(), FileStoreError>;
 
-    /// Keeps what is in an open file, from its beginning, and never holds all of it in memory. It is there as a whole
-    /// or not at all.
-    async fn put_file(&self, key: &FileKey, file: File) -> Result<(), FileError>;
+    /// Stores the content of an open file, from its beginning, without holding all of it in memory. The file is stored
+    /// as a whole or not at all.
+    async fn put_file(&self, key: &FileKey, file: File) -> Result<(), FileStoreError>;
 
     /// Opens a file, or the bytes of it in a range that lies within; `None` when there is none.
-    async fn open(&self, key: &FileKey, range: Option<Range<u64>>) -> Result<Option<Box<dyn FileReader>>, FileError>;
+    async fn open(
+        &self,
+        key: &FileKey,
+        range: Option<Range<u64>>,
+    ) -> Result<Option<Box<dyn FileReader>>, FileStoreError>;
 
     /// Deletes a file, if it is there.
-    async fn delete(&self, key: &FileKey) -> Result<(), FileError>;
+    async fn delete(&self, key: &FileKey) -> Result<(), FileStoreError>;
 }
 
-/// A file that is read piece by piece.
+/// A file that is read chunk by chunk.
 #[async_trait]
 pub trait FileReader: Send {
-    /// Returns the next piece; `None` at the end.
-    async fn next(&mut self) -> Result<Option<Bytes>, FileError>;
+    /// Returns the next chunk of the file; `None` at the end.
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, FileStoreError>;
 }

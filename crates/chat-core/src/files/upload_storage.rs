@@ -4,11 +4,11 @@ use std::fs::File;
 
 use bytes::Bytes;
 
-use super::{Attachment, AttachmentStore, FileError, FileKey, FileStore, NewAttachment, PathId, THUMBNAILS};
+use super::{Attachment, AttachmentStore, FileKey, FileStore, FileStoreError, NewAttachment, PathId, THUMBNAIL_NAMES};
 use crate::StoreError;
 use crate::id::{AttachmentId, UserId};
 
-/// The stores of uploads, and how much they may hold.
+/// The stores of upload contents and records, with the quota.
 #[derive(Clone, Copy)]
 pub struct UploadStorage<'a> {
     /// The bytes.
@@ -19,10 +19,10 @@ pub struct UploadStorage<'a> {
     pub quota_bytes: Option<i64>,
 }
 
-/// A smaller picture of an upload.
+/// A thumbnail of an upload, to be stored with it.
 #[derive(Debug)]
 pub struct UploadThumbnail {
-    /// Its name in [`THUMBNAILS`].
+    /// Its name in [`THUMBNAIL_NAMES`].
     pub name: &'static str,
     /// Its bytes.
     pub bytes: Bytes,
@@ -39,7 +39,7 @@ pub enum UploadError {
     NotFound,
     /// The store of files failed.
     #[error(transparent)]
-    File(#[from] FileError),
+    File(#[from] FileStoreError),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -50,18 +50,18 @@ impl UploadStorage<'_> {
     ///
     /// # Errors
     /// When there is no room, or the database failed.
-    pub async fn require_room(self, least_bytes: usize) -> Result<(), UploadError> {
+    pub async fn check_upload_quota(self, least_bytes: usize) -> Result<(), UploadError> {
         let Some(quota_bytes) = self.quota_bytes else { return Ok(()) };
-        let used = self.attachments.used_bytes().await?;
+        let used = self.attachments.total_upload_bytes().await?;
         let fits = used.saturating_add(i64::try_from(least_bytes).unwrap_or(i64::MAX)) <= quota_bytes;
         if fits { Ok(()) } else { Err(UploadError::OverQuota) }
     }
 
-    /// Stores an upload with its smaller picture. Of one that is refused nothing stays.
+    /// Stores an upload with its thumbnail. Nothing of a refused upload stays stored.
     ///
     /// # Errors
     /// When there is no room, or one of the stores failed.
-    pub async fn store(
+    pub async fn store_upload(
         self,
         upload: NewAttachment,
         file: File,
@@ -70,9 +70,9 @@ impl UploadStorage<'_> {
         let path_id = upload.path_id.clone();
         self.files.put_file(&FileKey::from(&path_id), file).await?;
         if let Some(UploadThumbnail { name, bytes }) = thumbnail {
-            self.files.put(&FileKey::of_thumbnail(&path_id, name), bytes).await?;
+            self.files.put_bytes(&FileKey::for_thumbnail(&path_id, name), bytes).await?;
         }
-        let added = self.attachments.add(upload, self.quota_bytes).await;
+        let added = self.attachments.add_attachment(upload, self.quota_bytes).await;
         if !matches!(added, Ok(Some(_))) {
             self.delete_bytes(&path_id).await;
         }
@@ -83,8 +83,8 @@ impl UploadStorage<'_> {
     ///
     /// # Errors
     /// When the user has none of that number, or the database failed.
-    pub async fn delete(self, owner_id: UserId, id: AttachmentId, now_s: i64) -> Result<(), UploadError> {
-        let removed = self.attachments.remove((owner_id, id), now_s).await?.ok_or(UploadError::NotFound)?;
+    pub async fn delete_upload(self, owner_id: UserId, id: AttachmentId, now_s: i64) -> Result<(), UploadError> {
+        let removed = self.attachments.delete_attachment((owner_id, id), now_s).await?.ok_or(UploadError::NotFound)?;
         self.delete_bytes(&removed.path_id).await;
         Ok(())
     }
@@ -92,7 +92,7 @@ impl UploadStorage<'_> {
     /// Deletes the bytes of an upload without a record, and of its smaller pictures. Those that stay cost room and
     /// nothing else: they cannot be found.
     async fn delete_bytes(self, path: &PathId) {
-        let small = THUMBNAILS.map(|name| FileKey::of_thumbnail(path, name));
+        let small = THUMBNAIL_NAMES.map(|name| FileKey::for_thumbnail(path, name));
         for key in small.into_iter().chain([FileKey::from(path)]) {
             if let Err(error) = self.files.delete(&key).await {
                 tracing::warn!(%error, "bytes of an upload that is gone stay");

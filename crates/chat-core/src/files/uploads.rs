@@ -8,27 +8,27 @@ use crate::id::AttachmentId;
 /// The uploads that a text links and that its author may read. A text that links others says nothing to them: who reads
 /// it may not read those for its sake.
 #[derive(Debug, Clone, Default)]
-pub struct LinkedUploads(BTreeMap<PathId, Attachment>);
+pub struct ReadableLinkedUploads(BTreeMap<PathId, Attachment>);
 
-impl LinkedUploads {
-    /// These.
+impl ReadableLinkedUploads {
+    /// Collects the given uploads by their paths.
     pub fn new(uploads: impl IntoIterator<Item = Attachment>) -> Self {
         Self(uploads.into_iter().map(|upload| (upload.path_id.clone(), upload)).collect())
     }
 
-    /// Returns the uploads among those a rendered text links, by their paths as they stand in addresses.
+    /// Returns the ids of the uploads that a rendered text links, given their paths as they stand in URLs.
     #[must_use]
-    pub fn among(&self, linked: &BTreeSet<String>) -> Vec<AttachmentId> {
+    pub fn ids_of_linked_paths(&self, linked: &BTreeSet<String>) -> Vec<AttachmentId> {
         let ids: BTreeSet<AttachmentId> = linked.iter().filter_map(|path| Some(self.at(path)?.id)).collect();
         ids.into_iter().collect()
     }
 
-    /// Returns where a smaller picture of the upload at that path is, relative to the realm's address, when it is a
-    /// picture.
+    /// Returns the URL of the thumbnail of the upload at that path, relative to the realm's URL, and the image's
+    /// metadata; `None` when it is not an image.
     #[must_use]
-    pub fn thumbnail(&self, path: &str) -> Option<(String, ImageMetadata)> {
+    pub fn thumbnail_url_and_metadata(&self, path: &str) -> Option<(String, ImageMetadata)> {
         let upload = self.at(path)?;
-        let name = super::thumbnail_of(&upload.media_type);
+        let name = super::thumbnail_name_for_media_type(&upload.media_type);
         Some((format!("/user_uploads/thumbnail/{}/{name}", upload.path_id), upload.picture?))
     }
 
@@ -56,12 +56,12 @@ mod tests {
             created_s: 1,
             picture: Some(ImageMetadata { width: 3, height: 4, is_animated: false }),
         };
-        let uploads = LinkedUploads::new([upload]);
-        let linked = |path: String| uploads.among(&BTreeSet::from([path]));
+        let uploads = ReadableLinkedUploads::new([upload]);
+        let linked = |path: String| uploads.ids_of_linked_paths(&BTreeSet::from([path]));
         assert_eq!(linked(path_id.to_string()), [AttachmentId(7)]);
         assert_eq!(linked(format!("{path_id}?dl=1#x")), [AttachmentId(7)]);
         assert_eq!(linked(path_id.to_string().replace('a', "b")), []);
-        let (thumbnail, picture) = uploads.thumbnail(path_id.as_str()).unwrap();
+        let (thumbnail, picture) = uploads.thumbnail_url_and_metadata(path_id.as_str()).unwrap();
         assert_eq!(thumbnail, format!("/user_uploads/thumbnail/{path_id}/840x560.webp"));
         assert_eq!(picture.width, 3);
     }

@@ -3,7 +3,7 @@
 //! # Source
 //! `docs/decisions.md`, "Links and formulas in messages".
 
-use super::limits::MAX_URL_PARENTHESES;
+use super::limits::MAX_NESTED_URL_PARENTHESES;
 use super::tld;
 use super::url::SafeUrl;
 
@@ -102,7 +102,7 @@ fn end_of_url(text: &str, host_end: usize, cost: &mut usize) -> Option<usize> {
         }
         match character {
             '"' => return None,
-            '(' if depth == MAX_URL_PARENTHESES => return None,
+            '(' if depth == MAX_NESTED_URL_PARENTHESES => return None,
             ')' if depth == 0 => return None,
             '(' => depth += 1,
             ')' => depth -= 1,

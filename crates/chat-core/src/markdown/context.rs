@@ -7,7 +7,7 @@ use crate::id::{ChannelId, UserGroupId, UserId};
 #[derive(Clone, Copy)]
 pub struct MarkdownContext<'a> {
     /// The names of the realm.
-    pub directory: &'a dyn RealmNames,
+    pub directory: &'a dyn NameDirectory,
     /// The realm's linkifiers; where two match the same text the earlier wins.
     pub linkifiers: &'a [Linkifier],
     /// The realm's own address without a slash at the end; links into it become relative.
@@ -38,54 +38,54 @@ pub enum ImagePreviews {
     Show,
 }
 
-/// The names of users, groups and channels, for mentions and links. Answers come from memory: a message may ask for
-/// hundreds.
-pub trait RealmNames {
+/// A directory of the names of users, groups, channels and custom emoji, for mentions and links. It answers from
+/// memory: a message may ask for hundreds.
+pub trait NameDirectory {
     /// Returns the full name of a user who may be mentioned.
-    fn user(&self, id: UserId) -> Option<&str>;
+    fn user_full_name(&self, id: UserId) -> Option<&str>;
 
-    /// Returns whether the user hears of a mention. Who does not, because the account is out of use, is mentioned
-    /// silently.
-    fn hears(&self, _: UserId) -> bool {
+    /// Returns whether a mention notifies the user; false for a deactivated account, which is mentioned silently. Who
+    /// does not, because the account is out of use, is mentioned silently.
+    fn receives_mention_notifications(&self, _: UserId) -> bool {
         true
     }
 
     /// Returns the one user of that full name, compared without regard to case, with the name as stored. `None` also
     /// when several share it; those are mentioned by name and id.
-    fn user_named(&self, full_name: &str) -> Option<(UserId, &str)>;
+    fn user_by_full_name(&self, full_name: &str) -> Option<(UserId, &str)>;
 
-    /// The user group of that name, compared without regard to case, with the name as stored.
-    fn group_named(&self, name: &str) -> Option<(UserGroupId, &str)>;
+    /// Returns the user group of that name, compared case-insensitively, with the name as stored.
+    fn group_by_name(&self, name: &str) -> Option<(UserGroupId, &str)>;
 
-    /// Returns the channel of exactly that name, also a private one the sender cannot see.
-    fn channel_named(&self, name: &str) -> Option<ChannelId>;
+    /// Returns the id of the channel of exactly that name, even one that the sender cannot see.
+    fn channel_id_by_name(&self, name: &str) -> Option<ChannelId>;
 
-    /// Returns the address of the image of the realm's own active emoji of that name.
-    fn realm_emoji(&self, name: &str) -> Option<&str>;
+    /// Returns the image URL of the realm's active custom emoji of that name.
+    fn custom_emoji_url(&self, name: &str) -> Option<&str>;
 }
 
-/// A directory without names, for text outside a realm.
+/// An empty directory, for text outside a realm.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoNames;
+pub struct EmptyNameDirectory;
 
-impl RealmNames for NoNames {
-    fn user(&self, _: UserId) -> Option<&str> {
+impl NameDirectory for EmptyNameDirectory {
+    fn user_full_name(&self, _: UserId) -> Option<&str> {
         None
     }
 
-    fn user_named(&self, _: &str) -> Option<(UserId, &str)> {
+    fn user_by_full_name(&self, _: &str) -> Option<(UserId, &str)> {
         None
     }
 
-    fn group_named(&self, _: &str) -> Option<(UserGroupId, &str)> {
+    fn group_by_name(&self, _: &str) -> Option<(UserGroupId, &str)> {
         None
     }
 
-    fn channel_named(&self, _: &str) -> Option<ChannelId> {
+    fn channel_id_by_name(&self, _: &str) -> Option<ChannelId> {
         None
     }
 
-    fn realm_emoji(&self, _: &str) -> Option<&str> {
+    fn custom_emoji_url(&self, _: &str) -> Option<&str> {
         None
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! An element is opened and closed by one call, so that what comes out is well nested whatever the caller does.
 
-use super::tree::Alignment;
+use super::tree::ColumnAlignment;
 use super::url::SafeUrl;
 use crate::files::ImageMetadata;
 use crate::id::{ChannelId, UserGroupId, UserId};
@@ -83,7 +83,7 @@ impl Tag {
 /// The attributes a message may contain, outside of formulas.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Attribute<'a> {
-    Align(Alignment),
+    Align(ColumnAlignment),
     Alt(&'a str),
     /// The picture moves.
     Animated,
@@ -113,9 +113,9 @@ impl Attribute<'_> {
     fn parts(&self) -> (&'static str, Cow<'_, str>) {
         let number = |number: &dyn ToString| Cow::Owned(number.to_string());
         match self {
-            Self::Align(Alignment::Left) => ("style", "text-align: left;".into()),
-            Self::Align(Alignment::Centre) => ("style", "text-align: center;".into()),
-            Self::Align(Alignment::Right) => ("style", "text-align: right;".into()),
+            Self::Align(ColumnAlignment::Left) => ("style", "text-align: left;".into()),
+            Self::Align(ColumnAlignment::Centre) => ("style", "text-align: center;".into()),
+            Self::Align(ColumnAlignment::Right) => ("style", "text-align: right;".into()),
             Self::Alt(text) => ("alt", (*text).into()),
             Self::Animated => ("data-animated", "true".into()),
             Self::AriaHidden => ("aria-hidden", "true".into()),

@@ -1,33 +1,33 @@
 //! What bounds the work and the output of one message, beside the length of the message itself.
 
 /// Pictures shown below the text of one message.
-pub const MAX_PREVIEWS: usize = 24;
+pub const MAX_IMAGE_PREVIEWS: usize = 24;
 
 /// How deep quotes, spoilers and lists may nest; what would nest deeper stays text.
-pub const MAX_DEPTH: usize = 16;
+pub const MAX_BLOCK_NESTING_DEPTH: usize = 16;
 
 /// Paired parentheses inside one another in an automatic link; a deeper URL stays text.
-pub const MAX_URL_PARENTHESES: usize = 6;
+pub const MAX_NESTED_URL_PARENTHESES: usize = 6;
 
-/// Overlapping attempts at links and URLs may together look at this many times the length of their text.
-/// Ordinary text needs less than once; a text made to be slow runs out and stays text.
-pub const MAX_RESCANS: usize = 4;
+/// The maximum work for overlapping attempts at links and URLs, as a multiple of the length of their text. Ordinary
+/// text needs less than one; beyond the maximum, text stays text.
+pub const MAX_LINK_RESCAN_FACTOR: usize = 4;
 
-/// Bytes of one formula that are typeset; a longer one is shown as its source.
+/// The maximum size of a formula that is typeset, in bytes; a longer one is shown as its source.
 pub const MAX_FORMULA_BYTES: usize = 1_000;
 
-/// Braces inside one another in a formula that is typeset.
-pub const MAX_FORMULA_DEPTH: usize = 20;
+/// The maximum nesting depth of braces in a formula that is typeset.
+pub const MAX_FORMULA_BRACE_DEPTH: usize = 20;
 
-/// What typesetting all formulas of a message may cost, in units of about a microsecond each: two for a byte,
-/// twenty for one that begins a command, an index or a column. What comes after is shown as its source.
-pub const MAX_FORMULAS_COST: usize = 3_500;
+/// The maximum cost of typesetting all formulas of a message, in units of about a microsecond: two per byte, twenty for
+/// one that begins a command, an index or a column. Later formulas are shown as their source.
+pub const MAX_TOTAL_FORMULA_COST: usize = 3_500;
 
-/// Formulas of a message that are typeset.
-pub const MAX_FORMULAS: usize = 40;
+/// The maximum number of formulas of a message that are typeset.
+pub const MAX_FORMULAS_PER_MESSAGE: usize = 40;
 
-/// Links a linkifier may make of one piece of text.
+/// The maximum number of links that a linkifier makes in one piece of text.
 pub const MAX_LINKIFIER_MATCHES: usize = 500;
 
-/// Bytes a compiled linkifier may take.
-pub const MAX_LINKIFIER_BYTES: usize = 256 * 1024;
+/// The maximum size of a compiled linkifier, in bytes.
+pub const MAX_COMPILED_LINKIFIER_BYTES: usize = 256 * 1024;

@@ -1,8 +1,8 @@
 //! Patterns of the realm that turn text (`#123`) into links.
 
-use super::limits::{MAX_LINKIFIER_BYTES, MAX_LINKIFIER_MATCHES};
+use super::limits::{MAX_COMPILED_LINKIFIER_BYTES, MAX_LINKIFIER_MATCHES};
 use super::url::SafeUrl;
-use crate::text::url_template::{self, UrlTemplateError};
+use crate::text_processing::url_template::{self, UrlTemplateError};
 use iri_string::spec::UriSpec;
 use iri_string::template::UriTemplateString;
 use iri_string::template::simple_context::SimpleContext;
@@ -28,7 +28,7 @@ pub struct Linkifier {
     template: UriTemplateString,
 }
 
-/// The reason why a linkifier cannot be.
+/// The reason why a linkifier is not valid.
 #[derive(Debug, Error)]
 pub enum LinkifierError {
     /// The pattern is not a regular expression of the family, or too large.
@@ -68,7 +68,7 @@ impl Linkifier {
         // Compiled alone first: a pattern with a stray parenthesis must not pass because of those put around it.
         let compile = |text: &str| {
             RegexBuilder::new(text)
-                .size_limit(MAX_LINKIFIER_BYTES)
+                .size_limit(MAX_COMPILED_LINKIFIER_BYTES)
                 .build()
                 .map_err(|error| LinkifierError::Pattern(Box::new(error)))
         };
@@ -155,10 +155,10 @@ pub struct TopicLink {
     pub url: SafeUrl,
 }
 
-/// Returns the links in a topic: what the linkifiers match, the earlier linkifier first where two overlap, and URLs. In
-/// the order of the topic.
+/// Returns the links in a topic, in its order: matches of the linkifiers, the earlier one winning where two overlap,
+/// and URLs.
 #[must_use]
-pub fn topic_links(topic: &str, linkifiers: &[Linkifier]) -> Vec<TopicLink> {
+pub fn find_topic_links(topic: &str, linkifiers: &[Linkifier]) -> Vec<TopicLink> {
     let mut found: Vec<(Range<usize>, SafeUrl)> = Vec::new();
     let candidates = linkifiers.iter().flat_map(|linkifier| linkifier.links_in(topic)).chain(written_links(topic));
     for (range, url) in candidates {
@@ -245,7 +245,7 @@ mod tests {
             Linkifier::new(r"#(?P<id>\d+)", "https://t.example/{id}")?,
             Linkifier::new(r"z#(?P<id>\d+)", "https://z.example/{id}")?,
         ];
-        let links: Vec<_> = topic_links("z#9 https://a.b/c and #7", &linkifiers)
+        let links: Vec<_> = find_topic_links("z#9 https://a.b/c and #7", &linkifiers)
             .into_iter()
             .map(|link| (link.text, link.url.as_str().to_owned()))
             .collect();

@@ -8,7 +8,7 @@
 
 mod markup;
 
-use super::limits::{MAX_FORMULA_BYTES, MAX_FORMULA_DEPTH, MAX_FORMULAS, MAX_FORMULAS_COST};
+use super::limits::{MAX_FORMULA_BRACE_DEPTH, MAX_FORMULA_BYTES, MAX_FORMULAS_PER_MESSAGE, MAX_TOTAL_FORMULA_COST};
 use super::tree::{Formula, FormulaStyle};
 use katex::types::{StrictMode, StrictSetting};
 use katex::{KatexContext, Settings};
@@ -53,13 +53,13 @@ pub(super) enum Typeset {
 
 /// Typesets the formulas of one message, in order.
 pub(super) fn typeset(formulas: &[Formula]) -> Vec<Typeset> {
-    let mut left = MAX_FORMULAS_COST;
+    let mut left = MAX_TOTAL_FORMULA_COST;
     let within_limits: Vec<bool> = formulas
         .iter()
         .enumerate()
         .map(|(at, formula)| {
             let after = left.checked_sub(cost(&formula.source));
-            let fits = after.filter(|_| at < MAX_FORMULAS && is_plain(&formula.source));
+            let fits = after.filter(|_| at < MAX_FORMULAS_PER_MESSAGE && is_plain(&formula.source));
             left = fits.unwrap_or(left);
             fits.is_some()
         })
@@ -99,7 +99,7 @@ fn is_plain(tex: &str) -> bool {
         deepest = deepest.max(depth);
     }
     tex.len() <= MAX_FORMULA_BYTES
-        && deepest <= MAX_FORMULA_DEPTH
+        && deepest <= MAX_FORMULA_BRACE_DEPTH
         && !DEFINITIONS.iter().any(|definition| tex.contains(definition))
 }
 
@@ -279,15 +279,16 @@ mod tests {
 
     #[test]
     fn formulas_after_the_limit_of_the_message_are_shown_as_their_source() {
-        let formulas: Vec<_> =
-            (0..=MAX_FORMULAS).map(|_| Formula { source: "x".to_owned(), style: FormulaStyle::Inline }).collect();
+        let formulas: Vec<_> = (0..=MAX_FORMULAS_PER_MESSAGE)
+            .map(|_| Formula { source: "x".to_owned(), style: FormulaStyle::Inline })
+            .collect();
         let typeset = typeset(&formulas);
         let plain = |at: usize| match typeset.get(at) {
             Some(Typeset::Markup(markup)) => markup.as_str().contains("base unknown"),
             _ => false,
         };
-        assert!(!plain(MAX_FORMULAS - 1));
-        assert!(plain(MAX_FORMULAS));
+        assert!(!plain(MAX_FORMULAS_PER_MESSAGE - 1));
+        assert!(plain(MAX_FORMULAS_PER_MESSAGE));
     }
 
     #[test]

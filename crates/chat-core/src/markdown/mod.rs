@@ -11,20 +11,20 @@
 //! - **Safe.** The tree can only be written through a writer that knows elements, attributes and checked addresses,
 //!   and escapes everything else. There is no sanitiser because there is nothing to sanitise.
 //! - **Linear.** Each pass looks at each byte a fixed number of times; what a text could make it look at again
-//!   draws from a budget, and nesting is limited. [`ParsedMessage::work`] counts the steps.
+//!   draws from a budget, and nesting is limited. [`ParsedMessage::parser_steps`] counts the steps.
 //!
 //! ```
-//! use chat_core::markdown::{self, MarkdownContext, NoNames, EmoticonHandling, ImagePreviews};
+//! use chat_core::markdown::{self, MarkdownContext, EmptyNameDirectory, EmoticonHandling, ImagePreviews};
 //!
 //! let context = MarkdownContext {
-//!     directory: &NoNames,
+//!     directory: &EmptyNameDirectory,
 //!     linkifiers: &[],
 //!     realm_url: "https://chat.example",
 //!     emoticons: EmoticonHandling::Keep,
 //!     image_previews: ImagePreviews::Show,
 //!     default_code_language: None,
 //! };
-//! let rendered = markdown::render(&markdown::parse("**Hello** :smile: <b>", &context));
+//! let rendered = markdown::render_message(&markdown::parse_message("**Hello** :smile: <b>", &context));
 //! assert_eq!(
 //!     rendered.html,
 //!     "<p><strong>Hello</strong> <span aria-label=\"smile\" class=\"emoji emoji-1f642\" role=\"img\" \
@@ -58,13 +58,13 @@ mod tld;
 mod tree;
 mod url;
 
-pub use context::{EmoticonHandling, ImagePreviews, MarkdownContext, NoNames, RealmNames};
-pub use linkifier::{Linkifier, LinkifierError, TopicLink, topic_links};
-pub use plain_text::plain_text;
-pub use render::{RenderedMessage, render, render_with};
+pub use context::{EmoticonHandling, EmptyNameDirectory, ImagePreviews, MarkdownContext, NameDirectory};
+pub use linkifier::{Linkifier, LinkifierError, TopicLink, find_topic_links};
+pub use plain_text::html_to_plain_text;
+pub use render::{RenderedMessage, render_message, render_message_with_uploads};
 pub use tree::{
-    Alignment, Block, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, MentionKind, ParsedMessage, Table,
-    WildcardScope,
+    Block, ColumnAlignment, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, MentionKind, ParsedMessage, Table,
+    WildcardMentionScope,
 };
 pub use url::SafeUrl;
 
@@ -77,9 +77,9 @@ const ME: &str = "/me ";
 /// Columns between tab stops.
 const TAB: usize = 4;
 
-/// Reads a message. Every text is a message; none is an error.
+/// Parses the Markdown of a message; every text is valid.
 #[must_use]
-pub fn parse(text: &str, context: &MarkdownContext<'_>) -> ParsedMessage {
+pub fn parse_message(text: &str, context: &MarkdownContext<'_>) -> ParsedMessage {
     let mut parser = Parser { context, formulas: Vec::new(), work: 0 };
     let lines: Vec<Cow<'_, str>> = text.lines().map(without_tabs).collect();
     let lines: Vec<&str> = lines.iter().map(AsRef::as_ref).collect();

@@ -1,7 +1,7 @@
 //! What both passes share: the names to resolve, the formulas found, the steps taken.
 
 use super::context::MarkdownContext;
-use super::limits::MAX_DEPTH;
+use super::limits::MAX_BLOCK_NESTING_DEPTH;
 use super::tree::{Formula, FormulaIndex, FormulaStyle, MentionKind};
 
 pub(super) struct Parser<'c> {
@@ -47,7 +47,7 @@ impl Scope {
 
     /// Returns whether quotes, spoilers and lists may still begin here.
     pub(super) fn may_nest(self) -> bool {
-        self.depth < MAX_DEPTH
+        self.depth < MAX_BLOCK_NESTING_DEPTH
     }
 
     /// Returns whether links may begin here; there are none inside a link.

@@ -31,18 +31,18 @@ struct Open<'a> {
 /// What stands for hidden text.
 const HIDDEN: &str = "(…)";
 
-/// Returns the text of rendered HTML: without markup, emoji as characters, spoilers as their header and "(…)".
+/// Converts rendered HTML to plain text: without markup, emoji as characters, spoilers as their header and "(…)".
 ///
 /// Takes the HTML of [`super::render`]; of other HTML it makes some text and takes as long.
 ///
 /// ```
-/// use chat_core::markdown::plain_text;
+/// use chat_core::markdown::html_to_plain_text;
 ///
 /// let html = "<p>Hi <span class=\"user-mention\" data-user-id=\"3\">@Ann</span>, <strong>now</strong> &amp; here</p>";
-/// assert_eq!(plain_text(html), "Hi @Ann, now & here");
+/// assert_eq!(html_to_plain_text(html), "Hi @Ann, now & here");
 /// ```
 #[must_use]
-pub fn plain_text(html: &str) -> String {
+pub fn html_to_plain_text(html: &str) -> String {
     let mut open = vec![Open { tag: "", kind: Kind::Plain, text: String::new(), kept: String::new() }];
     let mut rest = html;
     while let Some((text, after)) = rest.split_once('<') {
@@ -211,20 +211,20 @@ fn entity(name: &str) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::realm::RealmRules;
+    use crate::model::realm::RealmPermissionSettings;
     use crate::model::render_context::{RenderContext, RenderSettings};
     use crate::testing;
 
     fn shown(typed: &str) -> String {
-        let realm = testing::realm(RealmRules::default(), Vec::new());
-        let render_context = RenderContext::of(&realm);
+        let realm = testing::realm(RealmPermissionSettings::default(), Vec::new());
+        let render_context = RenderContext::from_realm(&realm);
         let setting = RenderSettings {
             realm_url: "https://chat.example.org",
             render_context: &render_context,
             uploads: None,
             now_s: 0,
         };
-        plain_text(&setting.render(&realm, realm.user(crate::id::UserId(3)).unwrap(), typed).html)
+        html_to_plain_text(&setting.render_message(&realm, realm.user(crate::id::UserId(3)).unwrap(), typed).html)
     }
 
     #[test]
@@ -260,8 +260,8 @@ mod tests {
     #[test]
     fn other_html_becomes_some_text() {
         for html in ["<", "<p", "</p>", "<p>a</q></p>", "&", "&;", "&#xffffffff;", "<a href=\"<>\">x</a>", "<ol><li>"] {
-            let _ = plain_text(html);
+            let _ = html_to_plain_text(html);
         }
-        assert_eq!(plain_text("<a title=\"a > b\">x</a> &unknown; &#33;"), "x &unknown; !");
+        assert_eq!(html_to_plain_text("<a title=\"a > b\">x</a> &unknown; &#33;"), "x &unknown; !");
     }
 }

@@ -6,7 +6,7 @@
 
 use super::tree::Inline;
 use super::url::SafeUrl;
-use crate::files::{ImageMetadata, LinkedUploads};
+use crate::files::{ImageMetadata, ReadableLinkedUploads};
 
 /// A picture or video to show.
 pub(super) struct Preview<'d> {
@@ -23,8 +23,9 @@ pub(super) struct Thumbnail {
 
 /// Returns the smaller picture of an upload. None of one that is linked with the realm's whole address: existing
 /// servers have none there.
-pub(super) fn thumbnail(url: &SafeUrl, uploads: &LinkedUploads) -> Option<Thumbnail> {
-    let (path, picture) = uploads.thumbnail(url.upload().filter(|_| url.as_str().starts_with('/'))?)?;
+pub(super) fn thumbnail(url: &SafeUrl, uploads: &ReadableLinkedUploads) -> Option<Thumbnail> {
+    let (path, picture) =
+        uploads.thumbnail_url_and_metadata(url.upload_path().filter(|_| url.as_str().starts_with('/'))?)?;
     Some(Thumbnail { url: SafeUrl::parse(&path)?, picture })
 }
 
@@ -39,7 +40,9 @@ fn gather<'d>(text: &'d [Inline], found: &mut Vec<Preview<'d>>) {
     for inline in text {
         match inline {
             Inline::Strong(inside) | Inline::Emphasis(inside) | Inline::Struck(inside) => gather(inside, found),
-            Inline::Link { url, text, .. } if url.upload().is_some() && (url.is_image() || url.is_video()) => {
+            Inline::Link { url, text, .. }
+                if url.upload_path().is_some() && (url.has_image_extension() || url.has_video_extension()) =>
+            {
                 let mut label = String::new();
                 spell(text, &mut label);
                 let title = Some(label).filter(|label| !label.ends_with(url.as_str()));

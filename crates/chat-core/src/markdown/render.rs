@@ -4,19 +4,20 @@ use super::context::ImagePreviews;
 use super::highlight;
 use super::html::{Attribute, Html, Quotes, Tag};
 use super::language;
-use super::limits::MAX_PREVIEWS;
+use super::limits::MAX_IMAGE_PREVIEWS;
 use super::math::{self, Typeset};
 use super::preview::{self, Preview, Thumbnail};
 use super::time;
 use super::tree::{
-    Block, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, MentionKind, ParsedMessage, Table, WildcardScope,
+    Block, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, MentionKind, ParsedMessage, Table,
+    WildcardMentionScope,
 };
 use super::url::{self, SafeUrl};
-use crate::files::LinkedUploads;
+use crate::files::ReadableLinkedUploads;
 use crate::id::{ChannelId, UserGroupId, UserId};
 use std::collections::BTreeSet;
 
-/// A message ready to be stored and sent.
+/// A rendered message: its HTML and what it mentions and links.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RenderedMessage {
     /// The HTML; safe to show as it is.
@@ -26,7 +27,7 @@ pub struct RenderedMessage {
     /// Groups mentioned aloud; their members are mentioned.
     pub mentioned_groups: BTreeSet<UserGroupId>,
     /// What the wildcards mentioned aloud reach.
-    pub wildcards: BTreeSet<WildcardScope>,
+    pub wildcards: BTreeSet<WildcardMentionScope>,
     /// Addresses of the links, each once.
     pub links: BTreeSet<SafeUrl>,
     /// Whether the message links an image.
@@ -51,15 +52,18 @@ impl RenderedMessage {
     }
 }
 
-/// Writes the HTML of a message and gathers what it refers to.
+/// Renders a parsed message to HTML and collects what it mentions and links.
 #[must_use]
-pub fn render(document: &ParsedMessage) -> RenderedMessage {
-    render_with(document, None)
+pub fn render_message(document: &ParsedMessage) -> RenderedMessage {
+    render_message_with_uploads(document, None)
 }
 
-/// The same with the uploads whose sizes are known: their pictures are shown smaller.
+/// Renders a parsed message like [`render_message`], with thumbnails of the given images whose sizes are known.
 #[must_use]
-pub fn render_with(document: &ParsedMessage, uploads: Option<&LinkedUploads>) -> RenderedMessage {
+pub fn render_message_with_uploads(
+    document: &ParsedMessage,
+    uploads: Option<&ReadableLinkedUploads>,
+) -> RenderedMessage {
     let mut renderer = Renderer {
         html: Html::default(),
         rendered: RenderedMessage { is_me_message: document.is_me_message, ..RenderedMessage::default() },
@@ -91,7 +95,7 @@ struct Renderer<'d> {
     typeset: Vec<Typeset>,
     image_previews: ImagePreviews,
     previewed: BTreeSet<SafeUrl>,
-    uploads: Option<&'d LinkedUploads>,
+    uploads: Option<&'d ReadableLinkedUploads>,
 }
 
 impl Renderer<'_> {
@@ -153,13 +157,13 @@ impl Renderer<'_> {
         }
         let mut before = Some(before);
         for Preview { url, title } in preview::previews(text) {
-            if self.previewed.len() == MAX_PREVIEWS || !self.previewed.insert(url.clone()) {
+            if self.previewed.len() == MAX_IMAGE_PREVIEWS || !self.previewed.insert(url.clone()) {
                 continue;
             }
             self.html.text(before.take().unwrap_or_default());
             let attributes: Vec<_> =
                 [Some(Attribute::Href(url)), title.as_deref().map(Attribute::Title)].into_iter().flatten().collect();
-            if url.is_video() {
+            if url.has_video_extension() {
                 self.html.element(Tag::Div, &[Attribute::Class("message_inline_image message_inline_video")], |html| {
                     html.element(Tag::A, &attributes, |html| {
                         html.element(Tag::Video, &[Attribute::PreloadMetadata, Attribute::Source(url)], |_| {});
@@ -305,8 +309,8 @@ impl Renderer<'_> {
     }
 
     fn link(&mut self, url: &SafeUrl, title: Option<&str>, text: &[Inline]) {
-        self.rendered.has_image |= url.is_image();
-        self.rendered.attachments.extend(url.upload().map(str::to_owned));
+        self.rendered.has_image |= url.has_image_extension();
+        self.rendered.attachments.extend(url.upload_path().map(str::to_owned));
         self.rendered.links.insert(url.clone());
         let attributes: Vec<_> =
             [Some(Attribute::Href(url)), title.map(Attribute::Title)].into_iter().flatten().collect();
@@ -321,16 +325,16 @@ impl Renderer<'_> {
         self.mention(&[class, Attribute::UserId(Some(id))], name, loudness);
     }
 
-    fn wildcard(&mut self, reach: WildcardScope, word: &str, loudness: MentionKind) {
+    fn wildcard(&mut self, reach: WildcardMentionScope, word: &str, loudness: MentionKind) {
         if loudness == MentionKind::Loud {
             self.rendered.wildcards.insert(reach);
         }
         match reach {
-            WildcardScope::Channel => {
+            WildcardMentionScope::Channel => {
                 let class = class_of(loudness, "user-mention", "user-mention silent");
                 self.mention(&[class, Attribute::UserId(None)], word, loudness);
             }
-            WildcardScope::Topic => {
+            WildcardMentionScope::Topic => {
                 let class = class_of(loudness, "topic-mention", "topic-mention silent");
                 self.mention(&[class], word, loudness);
             }

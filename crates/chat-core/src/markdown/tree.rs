@@ -19,14 +19,14 @@ pub struct ParsedMessage {
 }
 
 impl ParsedMessage {
-    /// Steps the parser took. It grows with the length of the input and with nothing else.
+    /// Returns the number of steps that the parser took. It grows with the length of the input and with nothing else.
     #[must_use]
-    pub fn work(&self) -> u64 {
+    pub fn parser_steps(&self) -> u64 {
         self.work
     }
 }
 
-/// A piece of a message that stands on lines of its own.
+/// A block element of a message, such as a paragraph, list, quote or code block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
     /// Text with space around it.
@@ -71,7 +71,7 @@ pub enum Block {
     Table(Table),
 }
 
-/// What stands before the items of a list.
+/// The kind of a list: bulleted, or numbered from a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListKind {
     /// A dot.
@@ -87,16 +87,16 @@ pub enum ListKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// One per column.
-    pub alignments: Vec<Option<Alignment>>,
+    pub alignments: Vec<Option<ColumnAlignment>>,
     /// The cells of the header row.
     pub head: Vec<Vec<Inline>>,
     /// The cells of the other rows; at least one row.
     pub rows: Vec<Vec<Vec<Inline>>>,
 }
 
-/// Where the text of a table column stands.
+/// The text alignment of a table column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alignment {
+pub enum ColumnAlignment {
     /// `:---`
     Left,
     /// `:---:`
@@ -105,7 +105,7 @@ pub enum Alignment {
     Right,
 }
 
-/// A formula as typed.
+/// A TeX formula as typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Formula {
     /// The TeX between the delimiters.
@@ -114,7 +114,7 @@ pub struct Formula {
     pub style: FormulaStyle,
 }
 
-/// How a formula is set.
+/// The display style of a formula: inline, or on a line of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FormulaStyle {
     /// Within a line of text.
@@ -123,11 +123,11 @@ pub enum FormulaStyle {
     Display,
 }
 
-/// Which of [`ParsedMessage::formulas`].
+/// The index of a formula in [`ParsedMessage::formulas`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormulaIndex(pub(super) usize);
 
-/// A piece of a line.
+/// An inline element of a message, such as text, emphasis, a link or a mention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inline {
     /// Characters.
@@ -167,7 +167,7 @@ pub enum Inline {
     /// `@**all**`, `@**topic**`
     Wildcard {
         /// Everyone where.
-        reach: WildcardScope,
+        reach: WildcardMentionScope,
         /// The word that was typed.
         word: String,
         /// Whether it notifies.
@@ -227,7 +227,7 @@ pub enum MentionKind {
 
 /// The users whom a wildcard mention addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WildcardScope {
+pub enum WildcardMentionScope {
     /// Everyone in the channel or conversation.
     Channel,
     /// Everyone who took part in the topic.

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::text::url_scheme::{WITH_HOST, WITHOUT_HOST};
+use crate::text_processing::url_scheme::{WITH_HOST, WITHOUT_HOST};
 
-/// An address that may stand in `href` or `src`: of an allowed scheme, or relative to the realm.
+/// A URL that is safe in `href` or `src`: of an allowed scheme, or relative to the realm.
 ///
 /// It holds no white space and no control character, and its scheme is one of `http`, `https`, `ftp`,
 /// `mailto`, `tel`, `sms`; there is no other way to make one than [`SafeUrl::parse`].
@@ -12,7 +12,7 @@ use crate::text::url_scheme::{WITH_HOST, WITHOUT_HOST};
 pub struct SafeUrl(String);
 
 impl SafeUrl {
-    /// Reads what a person typed as the target of a link; `None` when it must not become one.
+    /// Parses the target of a link as a user typed it; `None` when it must not become a link.
     ///
     /// Without a scheme it is a path of this realm (`/…`), a fragment (`#…`), an e-mail address or,
     /// failing these, a host. Spaces become `%20`, backslashes `%5C`.
@@ -39,9 +39,9 @@ impl SafeUrl {
         (!host.contains(':')).then(|| Self::encoded("http://", written))
     }
 
-    /// The same address, relative when it leads to an upload or to a conversation of the realm at `realm_url`.
+    /// Returns the URL, made relative when it leads to an upload or conversation of the realm at `realm_url`.
     #[must_use]
-    pub fn relative_to(self, realm_url: &str) -> Self {
+    pub fn relative_to_realm(self, realm_url: &str) -> Self {
         let inside = self
             .0
             .strip_prefix(realm_url)
@@ -53,7 +53,7 @@ impl SafeUrl {
         }
     }
 
-    /// Returns the address as it stands in an attribute, not yet escaped.
+    /// Returns the URL as text, not HTML-escaped.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -61,20 +61,20 @@ impl SafeUrl {
 
     /// Returns the path of an upload of this realm, without the folder of all uploads.
     #[must_use]
-    pub fn upload(&self) -> Option<&str> {
+    pub fn upload_path(&self) -> Option<&str> {
         let path = self.0.strip_prefix('/').unwrap_or(&self.0);
         path.strip_prefix("user_uploads/").filter(|rest| !rest.is_empty() && !rest.starts_with("thumbnail/"))
     }
 
-    /// Returns whether the name of the file it leads to is that of an image browsers show.
+    /// Returns whether the file name has the extension of an image that browsers show.
     #[must_use]
-    pub fn is_image(&self) -> bool {
+    pub fn has_image_extension(&self) -> bool {
         self.ends_in(&["bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp", "avif"])
     }
 
-    /// Returns whether the name of the file it leads to is that of a video every browser plays.
+    /// Returns whether the file name has the extension of a video that every browser plays.
     #[must_use]
-    pub fn is_video(&self) -> bool {
+    pub fn has_video_extension(&self) -> bool {
         self.ends_in(&["mp4", "webm"])
     }
 
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn only_conversations_and_uploads_of_the_realm_become_relative() {
-        let relative = |written: &str| SafeUrl::parse(written).map(|url| url.relative_to("http://chat.test").0);
+        let relative = |written: &str| SafeUrl::parse(written).map(|url| url.relative_to_realm("http://chat.test").0);
         assert_eq!(relative("http://chat.test/#narrow/stream/1-a").as_deref(), Some("#narrow/stream/1-a"));
         assert_eq!(relative("http://chat.test/user_uploads/1/a.png").as_deref(), Some("user_uploads/1/a.png"));
         assert_eq!(relative("http://chat.test/https://a.b").as_deref(), Some("http://chat.test/https://a.b"));

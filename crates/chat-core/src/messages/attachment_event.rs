@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::files::{Attachment, AttachmentUse};
+use crate::event_log::event::{EventAudience, NewEvent};
+use crate::files::{Attachment, AttachmentWithMessages};
 use crate::id::UserId;
-use crate::log::event::{EventAudience, NewEvent};
 
 /// A change of an upload, for the `attachment` event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,23 +15,24 @@ pub enum AttachmentChange {
     Update,
 }
 
-/// Notifies the owner of an upload that something happened to it. `used_bytes` is what all uploads take together then.
+/// Returns the event that tells the owner of an upload about a change. `used_bytes` is the size of all uploads.
+/// `used_bytes` is what all uploads take together then.
 #[must_use]
-pub fn changed_event(change: AttachmentChange, used: &AttachmentUse, used_bytes: i64) -> NewEvent {
+pub fn attachment_changed_event(change: AttachmentChange, used: &AttachmentWithMessages, used_bytes: i64) -> NewEvent {
     let op = match change {
         AttachmentChange::Add => "add",
         AttachmentChange::Update => "update",
     };
-    tell(used.attachment.owner_id, op, &used.shown(), used_bytes)
+    tell(used.attachment.owner_id, op, &used.to_wire_object(), used_bytes)
 }
 
-/// Notifies the owner that an upload is gone.
+/// Returns the event that tells the owner that an upload was deleted.
 #[must_use]
-pub fn removed_event(attachment: &Attachment, used_bytes: i64) -> NewEvent {
+pub fn attachment_removed_event(attachment: &Attachment, used_bytes: i64) -> NewEvent {
     tell(attachment.owner_id, "remove", &json!({"id": attachment.id}), used_bytes)
 }
 
 fn tell(owner_id: UserId, op: &str, attachment: &Value, used_bytes: i64) -> NewEvent {
     let event = json!({"type": "attachment", "op": op, "attachment": attachment, "upload_space_used": used_bytes});
-    NewEvent::plain(EventAudience::users([owner_id]), event)
+    NewEvent::same_for_everyone(EventAudience::from_users([owner_id]), event)
 }

@@ -2,28 +2,30 @@
 //!
 //! Everything that follows from the realm is decided here. Two things only the store knows, and only rare messages ask for
 //! them: the users who took part in a topic, and whether people have written to each other before
-//! ([`super::send::compose`] asks for them).
+//! ([`super::send::compose_message`] asks for them).
 
 use std::collections::BTreeSet;
 
-use crate::id::{ChannelId, DirectId, EventId, MessageId, UserGroupId, UserId};
-use crate::log::event::{LocalEcho, MessageEvent};
-use crate::markdown::{RenderedMessage, WildcardScope};
+use crate::event_log::event::{LocalEchoId, NewMessageEvent};
+use crate::id::{ChannelId, DirectConversationId, EventId, MessageId, UserGroupId, UserId};
+use crate::markdown::{RenderedMessage, WildcardMentionScope};
 use crate::messages::store::{MessageDestination, NewMessage};
 use crate::messages::widget;
-use crate::model::address_visibility;
-use crate::model::channel::{ChannelNameError, channel_name};
+use crate::model::channel::{ChannelNameError, parse_channel_name};
+use crate::model::email_address_visibility;
 use crate::model::message::{
-    self, ContentError, ContentFlags, Conversation, Flag, Message, Recipient, Submessage, TopicError, topic_key,
+    self, ContentFlags, Conversation, Message, MessageContentError, MessageFlag, Recipient, Submessage, TopicError,
+    topic_key,
 };
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::render_context::RenderSettings;
-use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access::ReadableHistory;
-use crate::permission::send::{
-    SendError, WildcardMention, to_channel_named, to_channel_with_id, to_users, under_topic, with_wildcard,
+use crate::permission::send_message::{
+    SendError, WildcardMention, find_direct_recipients, find_sendable_channel, find_sendable_channel_by_name,
+    may_mention_wildcard, may_use_topic,
 };
-use crate::wire::{DisplayRecipient, message as object};
+use crate::wire_format::{DisplayRecipient, message as object};
 
 /// A request to send a message.
 #[derive(Debug, Clone)]
@@ -37,8 +39,8 @@ pub struct SendRequest<'a> {
     /// Whether the sender has read it by sending it.
     pub read_by_sender: bool,
     /// What the sender's own queue gets back.
-    pub local: Option<LocalEcho>,
-    /// What it shows beside its text, as [`widget::given`] has it; else the text may say it.
+    pub local: Option<LocalEchoId>,
+    /// What it shows beside its text, as [`widget::parse_choices_widget`] has it; else the text may say it.
     pub widget: Option<&'a str>,
 }
 
@@ -67,7 +69,7 @@ pub enum ChannelRef<'a> {
 pub enum ComposeError {
     /// The text is none.
     #[error(transparent)]
-    Content(#[from] ContentError),
+    Content(#[from] MessageContentError),
     /// The topic is none.
     #[error(transparent)]
     Topic(#[from] TopicError),
@@ -95,7 +97,7 @@ pub(super) struct PermittedMessage {
     pub(super) question: Option<StoreQuestion>,
 }
 
-/// A message that is ready to be sent.
+/// A composed message that is ready to be sent, with the users it mentions.
 #[derive(Debug)]
 pub struct ComposedMessage {
     /// The message.
@@ -122,7 +124,11 @@ impl MessageReceivers<'_> {
             Self::Channel(id) => realm.subscription(id, user_id).is_some(),
             Self::Of(id, message, content_flags) => realm.membership(id, user_id).is_some_and(|membership| {
                 let received = ReadableHistory::Received(&membership.spans);
-                if content_flags.moved_in { received.shows_moved(message) } else { received.shows(message) }
+                if content_flags.moved_in {
+                    received.includes_moved_message(message)
+                } else {
+                    received.includes_message(message)
+                }
             }),
             Self::Users(users) => users.binary_search(&user_id).is_ok(),
         }
@@ -153,12 +159,12 @@ pub(super) fn draft(
     request: SendRequest<'_>,
 ) -> Result<PermittedMessage, ComposeError> {
     let topic = match request.to {
-        RequestedRecipient::Channel(_, topic) => message::topic(topic)?,
+        RequestedRecipient::Channel(_, topic) => message::normalize_topic(topic)?,
         RequestedRecipient::Ids(_) | RequestedRecipient::Emails(_) => String::new(),
     };
-    let content = message::content(request.content)?;
+    let content = message::normalize_message_content(request.content)?;
     let (to, question) = address(setting, realm, sender, (request.to, &topic))?;
-    let rendered = setting.render(realm, sender, &content);
+    let rendered = setting.render_message(realm, sender, &content);
     let participants = check_mentions(setting, realm, sender, (&to, &topic, &rendered))?;
     let receivers = match &to {
         MessageDestination::Channel { channel_id, .. } => MessageReceivers::Channel(*channel_id),
@@ -166,17 +172,22 @@ pub(super) fn draft(
     };
     let mentioned = rendered.mentioned_users.iter().copied();
     let mentioned = mentioned.filter(|user| receivers.include(realm, *user)).collect();
-    let attachments = setting.attachments(&rendered);
+    let attachments = setting.linked_attachment_ids(&rendered);
     let mut flags = flags(setting, realm, receivers, (&content, &rendered));
     // Who does not want to hear the sender need not read them.
-    flags.extend(realm.muted_by(sender.id).filter(|user| receivers.include(realm, *user)).map(|id| (id, Flag::Read)));
+    flags.extend(
+        realm
+            .users_who_muted(sender.id)
+            .filter(|user| receivers.include(realm, *user))
+            .map(|id| (id, MessageFlag::Read)),
+    );
     flags.sort_unstable();
-    let event = MessageEvent {
+    let event = NewMessageEvent {
         flags,
-        wildcard: rendered.wildcards.contains(&WildcardScope::Channel),
-        sender: crate::wire::sender(sender),
+        wildcard: rendered.wildcards.contains(&WildcardMentionScope::Channel),
+        sender: crate::wire_format::message_sender(sender),
         display_recipient: in_words(realm, receivers),
-        topic_links: object::topic_links(&topic, setting.render_context),
+        topic_links: object::topic_link_objects(&topic, setting.render_context),
         message: Message {
             content_flags: content_flags(&rendered, request.read_by_sender),
             id: MessageId(0),
@@ -192,13 +203,13 @@ pub(super) fn draft(
             sent_s: setting.now_s,
             client: request.client.to_owned(),
             last_edit_s: None,
-            revision: EventId::NONE,
+            revision: EventId::BEFORE_FIRST,
             reactions: Vec::new(),
             submessages: Vec::new(),
         },
         local: request.local,
     };
-    let mut message = NewMessage { decided_at: realm.changed(), to, event, attachments };
+    let mut message = NewMessage { decided_at: realm.changed_at(), to, event, attachments };
     with_widget(&mut message.event.message, request.widget);
     let composed = ComposedMessage { message, mentioned };
     Ok(PermittedMessage { composed, question: question.or(participants) })
@@ -206,7 +217,7 @@ pub(super) fn draft(
 
 /// The number of a submessage that comes with its message is given when the message is written.
 fn with_widget(message: &mut Message, given: Option<&str>) {
-    if let Some(content) = given.map(str::to_owned).or_else(|| widget::of(&message.content)) {
+    if let Some(content) = given.map(str::to_owned).or_else(|| widget::initial_widget_submessage(&message.content)) {
         message.content_flags.is_widget = true;
         message.submessages.push(Submessage { id: 0, sender_id: message.sender_id, content });
     }
@@ -221,9 +232,14 @@ pub(super) fn mention_participants(
 ) -> Result<(), SendError> {
     let MessageDestination::Channel { channel_id, .. } = message.to else { return Ok(()) };
     let event = &mut message.event;
-    with_wildcard(realm, sender, (channel_id, WildcardMention::Topic(participants.len())), event.message.sent_s)?;
+    may_mention_wildcard(
+        realm,
+        sender,
+        (channel_id, WildcardMention::Topic(participants.len())),
+        event.message.sent_s,
+    )?;
     let here = participants.iter().filter(|user| realm.subscription(channel_id, **user).is_some());
-    event.flags.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
+    event.flags.extend(here.map(|user| (*user, MessageFlag::TopicWildcardMentioned)));
     event.flags.sort_unstable();
     Ok(())
 }
@@ -239,17 +255,19 @@ fn address(
     match to {
         RequestedRecipient::Channel(channel, _) => {
             let channel = match channel {
-                ChannelRef::Id(id) => to_channel_with_id(realm, sender, id, setting.now_s)?,
-                ChannelRef::Name(name) => to_channel_named(realm, sender, channel_name(name)?, setting.now_s)?,
+                ChannelRef::Id(id) => find_sendable_channel(realm, sender, id, setting.now_s)?,
+                ChannelRef::Name(name) => {
+                    find_sendable_channel_by_name(realm, sender, parse_channel_name(name)?, setting.now_s)?
+                }
             };
-            under_topic(realm, topic)?;
-            let to = MessageDestination::Channel { channel_id: channel.id, public: !channel.privacy.is_private() };
+            may_use_topic(realm, topic)?;
+            let to = MessageDestination::Channel { channel_id: channel.id, public: !channel.privacy.is_invite_only() };
             Ok((to, None))
         }
         RequestedRecipient::Ids(ids) => direct(setting, realm, sender, ids),
         RequestedRecipient::Emails(emails) => {
             let find = |email: &String| {
-                let user = address_visibility::find_user(realm, sender, email)
+                let user = email_address_visibility::find_user_by_visible_email(realm, sender, email)
                     .ok_or_else(|| SendError::NoUserWithEmail(email.clone()))?;
                 Ok::<_, SendError>(user.id)
             };
@@ -265,10 +283,10 @@ fn direct(
     sender: &User,
     ids: &[UserId],
 ) -> Result<Address, ComposeError> {
-    let (users, question) = match to_users(realm, sender, ids, (true, setting.now_s)) {
+    let (users, question) = match find_direct_recipients(realm, sender, ids, (true, setting.now_s)) {
         // Only who begins a conversation needs that permission, and whether they do the store knows.
         Err(SendError::DirectNotInitiated) => {
-            let users = to_users(realm, sender, ids, (false, setting.now_s))?;
+            let users = find_direct_recipients(realm, sender, ids, (false, setting.now_s))?;
             (users.clone(), Some(StoreQuestion::HaveWritten(users)))
         }
         decided => (decided?, None),
@@ -285,10 +303,10 @@ fn check_mentions(
 ) -> Result<Option<StoreQuestion>, SendError> {
     let mut question = None;
     if let MessageDestination::Channel { channel_id, .. } = to {
-        if rendered.wildcards.contains(&WildcardScope::Channel) {
-            with_wildcard(realm, sender, (*channel_id, WildcardMention::Channel), setting.now_s)?;
+        if rendered.wildcards.contains(&WildcardMentionScope::Channel) {
+            may_mention_wildcard(realm, sender, (*channel_id, WildcardMention::Channel), setting.now_s)?;
         }
-        if rendered.wildcards.contains(&WildcardScope::Topic) {
+        if rendered.wildcards.contains(&WildcardMentionScope::Topic) {
             let conversation = Conversation { recipient: Recipient::Channel(*channel_id), topic_key: topic_key(topic) };
             question = Some(StoreQuestion::Participants(conversation));
         }
@@ -305,7 +323,7 @@ pub(super) fn check_groups(
     now_s: i64,
 ) -> Result<(), SendError> {
     let refused = groups.iter().filter_map(|id| realm.group(*id));
-    let refused = refused.into_iter().find(|group| !realm.is_granted(sender, &group.can_mention, now_s));
+    let refused = refused.into_iter().find(|group| !realm.is_permission_granted(sender, &group.can_mention, now_s));
     refused.map_or(Ok(()), |group| Err(SendError::GroupMentionRefused(group.name.clone())))
 }
 
@@ -316,7 +334,7 @@ pub(crate) fn content_flags(rendered: &RenderedMessage, read_by_sender: bool) ->
         has_link: rendered.has_link(),
         has_image: rendered.has_image,
         has_attachment: rendered.has_attachment(),
-        mentions_channel: rendered.wildcards.contains(&WildcardScope::Channel),
+        mentions_channel: rendered.wildcards.contains(&WildcardMentionScope::Channel),
         read_by_sender,
         moved_in: false,
         is_widget: false,
@@ -330,11 +348,11 @@ pub(super) fn flags(
     realm: &RealmSnapshot,
     receivers: MessageReceivers<'_>,
     (content, rendered): (&str, &RenderedMessage),
-) -> Vec<(UserId, Flag)> {
-    let mut flags: BTreeSet<(UserId, Flag)> = BTreeSet::new();
+) -> Vec<(UserId, MessageFlag)> {
+    let mut flags: BTreeSet<(UserId, MessageFlag)> = BTreeSet::new();
     let received = |user: &UserId| receivers.include(realm, *user);
     let mentioned = rendered.mentioned_users.iter().copied();
-    flags.extend(mentioned.filter(received).map(|user| (user, Flag::Mentioned)));
+    flags.extend(mentioned.filter(received).map(|user| (user, MessageFlag::Mentioned)));
     if !rendered.mentioned_groups.is_empty() {
         let in_group = |user: &UserId| {
             let is_in = |user: &User| {
@@ -343,10 +361,10 @@ pub(super) fn flags(
             realm.user(*user).is_some_and(|user| is_in(user))
         };
         let members = receivers.all(realm).into_iter().filter(in_group);
-        flags.extend(members.map(|user| (user, Flag::Mentioned)));
+        flags.extend(members.map(|user| (user, MessageFlag::Mentioned)));
     }
-    let alerted = setting.render_context.alerted(content).into_iter();
-    flags.extend(alerted.filter(received).map(|user| (user, Flag::HasAlertWord)));
+    let alerted = setting.render_context.users_alerted_by(content).into_iter();
+    flags.extend(alerted.filter(received).map(|user| (user, MessageFlag::HasAlertWord)));
     flags.into_iter().collect()
 }
 
@@ -354,7 +372,7 @@ pub(super) fn flags(
 fn recipient(to: &MessageDestination) -> Recipient {
     match to {
         MessageDestination::Channel { channel_id, .. } => Recipient::Channel(*channel_id),
-        MessageDestination::Direct(_) => Recipient::Direct(DirectId(0)),
+        MessageDestination::Direct(_) => Recipient::Direct(DirectConversationId(0)),
     }
 }
 

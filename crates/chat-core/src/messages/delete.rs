@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use crate::StoreError;
+use crate::event_log::decision_queue::{MAX_DECISION_ATTEMPTS, StaleDecisionError};
+use crate::event_log::event;
 use crate::id::{ChannelId, MessageId, UserId};
-use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
-use crate::log::event;
 use crate::messages::edit::may_delete;
-use crate::messages::ports::{MessagePorts, WorkflowError};
-use crate::messages::readable;
-use crate::messages::store::{WriteGuard, WriteOutcome};
+use crate::messages::readable_message;
+use crate::messages::store::{MessageWriteGuard, MessageWriteOutcome};
+use crate::messages::workflow_context::{MessageWorkflowContext, MessageWorkflowError};
 use crate::model::message::{Conversation, Message, Recipient, topic_key};
-use crate::model::realm::RealmRules;
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::realm::RealmPermissionSettings;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::permission::access::{self, TopicNotFound, reads, require_administrator};
-use crate::permission::entry::AccountLookup;
+use crate::permission::access::{self, TopicNotFound, may_read_message, require_administrator};
+use crate::permission::authentication::AccountLookup;
 
 /// Messages deleted in one transaction.
 const DELETED_AT_ONCE: usize = 500;
@@ -23,12 +23,16 @@ const DELETED_AT_ONCE: usize = 500;
 /// Deletes a message.
 ///
 /// # Errors
-/// See [`DeleteError`](crate::messages::edit::DeleteError); when the message is not there for the caller, or the server
-/// failed.
-pub async fn delete(ports: &MessagePorts<'_>, caller: &Arc<User>, id: MessageId) -> Result<(), WorkflowError> {
-    for _ in 0..DECISIONS_MAX {
-        let found = readable::find(ports, caller, id).await?;
-        let default = RealmRules::default();
+/// See [`MessageDeleteError`](crate::messages::edit::MessageDeleteError); when the message is not there for the caller,
+/// or the server failed.
+pub async fn delete_message(
+    ports: &MessageWorkflowContext<'_>,
+    caller: &Arc<User>,
+    id: MessageId,
+) -> Result<(), MessageWorkflowError> {
+    for _ in 0..MAX_DECISION_ATTEMPTS {
+        let found = readable_message::find_readable_message(ports, caller, id).await?;
+        let default = RealmPermissionSettings::default();
         let rules = found.realm.realm().map_or(&default, |realm| &realm.rules);
         may_delete(rules, &found.user, &found.message, ports.now_s)?;
         if delete_all(ports, &found.realm, &[&found.message]).await? {
@@ -45,18 +49,18 @@ pub async fn delete(ports: &MessagePorts<'_>, caller: &Arc<User>, id: MessageId)
 /// When the caller is not an administrator or the channel or the topic is not there for them, or the server failed. What
 /// is deleted by then is deleted.
 pub async fn delete_topic(
-    ports: &MessagePorts<'_>,
+    ports: &MessageWorkflowContext<'_>,
     caller: &User,
     account: AccountLookup<'_>,
     (channel_id, name): (ChannelId, &str),
-) -> Result<(), WorkflowError> {
+) -> Result<(), MessageWorkflowError> {
     require_administrator(caller)?;
-    let realm = ports.realm();
-    let channel = access::channel(&realm, caller, channel_id)?;
-    let readable = access::history(&realm, caller, channel);
+    let realm = ports.snapshot();
+    let channel = access::find_visible_channel(&realm, caller, channel_id)?;
+    let readable = access::readable_history(&realm, caller, channel);
     let topic = Conversation { recipient: Recipient::Channel(channel_id), topic_key: topic_key(name) };
-    let all = ports.messages.conversation(&topic, MessageId(0)).await?;
-    let ids: Vec<MessageId> = all.into_iter().map(|(id, _)| id).filter(|id| readable.shows(*id)).collect();
+    let all = ports.messages.conversation_messages_from(&topic, MessageId(0)).await?;
+    let ids: Vec<MessageId> = all.into_iter().map(|(id, _)| id).filter(|id| readable.includes_message(*id)).collect();
     if ids.is_empty() {
         return Err(TopicNotFound(name.to_owned()).into());
     }
@@ -68,19 +72,19 @@ pub async fn delete_topic(
 
 /// Deletes those of the messages that are in the topic still.
 async fn delete_of_topic(
-    ports: &MessagePorts<'_>,
+    ports: &MessageWorkflowContext<'_>,
     (caller_id, account): (UserId, AccountLookup<'_>),
     topic: &Conversation,
     ids: &[MessageId],
-) -> Result<(), WorkflowError> {
-    for _ in 0..DECISIONS_MAX {
-        let found = ports.messages.find(caller_id, ids).await?;
-        let realm = ports.realm();
+) -> Result<(), MessageWorkflowError> {
+    for _ in 0..MAX_DECISION_ATTEMPTS {
+        let found = ports.messages.find_messages(caller_id, ids).await?;
+        let realm = ports.snapshot();
         let caller = account(&realm)?;
         require_administrator(caller)?;
         let is_there = |message: &&Message| {
             let in_topic = message.recipient == topic.recipient && topic_key(&message.topic) == topic.topic_key;
-            in_topic && reads(&realm, caller, message)
+            in_topic && may_read_message(&realm, caller, message)
         };
         let left: Vec<&Message> = found.iter().map(|(message, _)| message).filter(is_there).collect();
         if delete_all(ports, &realm, &left).await? {
@@ -92,13 +96,13 @@ async fn delete_of_topic(
 
 /// Deletes messages of one conversation as they were read. Returns `false` when one has changed or is gone.
 async fn delete_all(
-    ports: &MessagePorts<'_>,
+    ports: &MessageWorkflowContext<'_>,
     realm: &RealmSnapshot,
     messages: &[&Message],
 ) -> Result<bool, StoreError> {
     let Some(first) = messages.first() else { return Ok(true) };
     let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
-    let decided = WriteGuard::new(realm, messages.iter().copied());
-    let events = event::deleted(first, &ids);
-    Ok(ports.messages.delete(&decided, (ports.now_s, events)).await? != WriteOutcome::Unchanged)
+    let decided = MessageWriteGuard::new(realm, messages.iter().copied());
+    let events = event::delete_message_events(first, &ids);
+    Ok(ports.messages.delete_messages(&decided, (ports.now_s, events)).await? != MessageWriteOutcome::Unchanged)
 }

@@ -5,27 +5,27 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::StoreError;
+use crate::event_log::decision_queue::{MAX_DECISION_ATTEMPTS, StaleDecisionError};
+use crate::event_log::event::{EventAudience, NewEvent};
 use crate::id::{ChannelId, DraftId, EventId, UserId};
-use crate::limits::MAX_DIRECT_USERS;
-use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
-use crate::log::event::{EventAudience, NewEvent};
-use crate::messages::ports::{MessagePorts, WorkflowError};
-use crate::model::change::UserItemKind;
-use crate::model::message::{self, ContentError, TopicError};
-use crate::model::snapshot::RealmSnapshot;
+use crate::limits::MAX_DIRECT_MESSAGE_USERS;
+use crate::messages::workflow_context::{MessageWorkflowContext, MessageWorkflowError};
+use crate::model::message::{self, MessageContentError, TopicError};
+use crate::model::realm_change::UserItemKind;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access::{self, ChannelNotFound};
-use crate::permission::entry::AccountLookup;
-use crate::permission::send::SendError;
-use crate::wire::add;
+use crate::permission::authentication::AccountLookup;
+use crate::permission::send_message::SendError;
+use crate::wire_format::add;
 
 /// Drafts of one user. Not specified; we stop where no person can know them all.
-pub const MAX_DRAFTS: usize = 1_000;
-/// The preference whose end deletes what is kept.
+pub const MAX_DRAFTS_PER_USER: usize = 1_000;
+/// The name of the user setting that enables draft synchronization: turning it off deletes the user's drafts.
 ///
 /// # Source
 /// Specification, `PATCH /realm/user_settings_defaults`: when it is disabled, drafts stored on the server are deleted.
-pub const PREFERENCE: &str = "enable_drafts_synchronization";
+pub const DRAFT_SYNC_SETTING: &str = "enable_drafts_synchronization";
 
 /// A draft of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ pub struct DraftRequest {
     pub touched_s: Option<i64>,
 }
 
-/// The reason why drafts are not kept, or not given.
+/// The reason why drafts are not stored or returned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DraftError {
     /// Their author chose that none are.
@@ -92,7 +92,7 @@ pub enum DraftError {
     #[error("Timestamp must not be negative.")]
     NegativeTime,
     /// The author has as many as one may have.
-    #[error("Too many drafts (maximum {MAX_DRAFTS}).")]
+    #[error("Too many drafts (maximum {MAX_DRAFTS_PER_USER}).")]
     TooMany,
     /// The channel is not there for the author.
     #[error(transparent)]
@@ -102,64 +102,65 @@ pub enum DraftError {
     Send(#[from] SendError),
     /// The text is none.
     #[error(transparent)]
-    Content(#[from] ContentError),
+    Content(#[from] MessageContentError),
     /// The topic is none.
     #[error(transparent)]
     Topic(#[from] TopicError),
 }
 
-/// Returns whether drafts of the user are kept.
+/// Returns whether the user has draft synchronization enabled.
 #[must_use]
-pub fn are_kept(realm: &RealmSnapshot, user_id: UserId) -> bool {
+pub fn is_draft_sync_enabled(realm: &RealmSnapshot, user_id: UserId) -> bool {
     let settings = realm.user_item(user_id, UserItemKind::Settings, "");
-    settings.and_then(|settings| settings.get(PREFERENCE)).and_then(Value::as_bool) != Some(false)
+    settings.and_then(|settings| settings.get(DRAFT_SYNC_SETTING)).and_then(Value::as_bool) != Some(false)
 }
 
-/// Lets a user pass whose drafts are kept.
+/// Succeeds when the user has draft synchronization enabled.
 ///
 /// # Errors
 /// [`DraftError::Disabled`].
-pub fn require_kept(realm: &RealmSnapshot, user: &User) -> Result<(), DraftError> {
-    if are_kept(realm, user.id) { Ok(()) } else { Err(DraftError::Disabled) }
+pub fn require_draft_sync(realm: &RealmSnapshot, user: &User) -> Result<(), DraftError> {
+    if is_draft_sync_enabled(realm, user.id) { Ok(()) } else { Err(DraftError::Disabled) }
 }
 
 /// Stores drafts of the caller, all of them or none. `account` finds the caller in the realm that is decided on.
 ///
 /// # Errors
 /// See [`DraftError`]; when the caller is not let in any more, or the server failed.
-pub async fn create(
-    ports: &MessagePorts<'_>,
+pub async fn create_drafts(
+    ports: &MessageWorkflowContext<'_>,
     drafts: &dyn DraftStore,
     account: AccountLookup<'_>,
     requests: &[DraftRequest],
-) -> Result<Vec<DraftId>, WorkflowError> {
-    for _ in 0..DECISIONS_MAX {
-        let realm = ports.realm();
+) -> Result<Vec<DraftId>, MessageWorkflowError> {
+    for _ in 0..MAX_DECISION_ATTEMPTS {
+        let realm = ports.snapshot();
         let user = account(&realm)?;
-        require_kept(&realm, user)?;
+        require_draft_sync(&realm, user)?;
         let new = requests.iter().map(|request| draft(&realm, user, request, ports.now_s));
         let new: Vec<Draft> = new.collect::<Result<_, DraftError>>()?;
-        match drafts.add_drafts(user.id, &new, (realm.changed(), ports.now_s)).await? {
-            DraftOutcome::Done(ids) => return Ok(ids),
-            DraftOutcome::Full => return Err(DraftError::TooMany.into()),
-            DraftOutcome::Stale => {}
+        match drafts.add_drafts(user.id, &new, (realm.changed_at(), ports.now_s)).await? {
+            AddDraftsOutcome::Done(ids) => return Ok(ids),
+            AddDraftsOutcome::Full => return Err(DraftError::TooMany.into()),
+            AddDraftsOutcome::Stale => {}
         }
     }
     Err(StaleDecisionError("the realm").into())
 }
 
-/// Makes a draft another. Of a number that is none of the user's nothing else is said, whatever the draft would become.
+/// Edits a draft of the user. An id that is not theirs gives the same error whatever the new draft is. Of a number that
+/// is none of the user's nothing else is said, whatever the draft would become.
 ///
 /// # Errors
 /// See [`DraftError`]; or when the database failed.
-pub async fn change(
+pub async fn edit_draft(
     drafts: &dyn DraftStore,
     (realm, user): (&RealmSnapshot, &User),
     id: DraftId,
     request: &DraftRequest,
     now_s: i64,
-) -> Result<(), WorkflowError> {
-    require_kept(realm, user)?;
+) -> Result<(), MessageWorkflowError> {
+    require_draft_sync(realm, user)?;
     let draft = match draft(realm, user, request, now_s) {
         Ok(draft) => draft,
         Err(refused) if drafts.has_draft(user.id, id).await? => return Err(refused.into()),
@@ -174,7 +175,7 @@ pub async fn change(
 /// # Errors
 /// The first of: the text is none; the time, the topic, the channel, one of the people is none.
 fn draft(realm: &RealmSnapshot, user: &User, request: &DraftRequest, now_s: i64) -> Result<Draft, DraftError> {
-    let content = message::content(&request.content)?;
+    let content = message::normalize_message_content(&request.content)?;
     let touched_s = request.touched_s.unwrap_or(now_s);
     if touched_s < 0 {
         return Err(DraftError::NegativeTime);
@@ -183,9 +184,10 @@ fn draft(realm: &RealmSnapshot, user: &User, request: &DraftRequest, now_s: i64)
         DraftType::Nowhere => DraftDestination::Nowhere,
         DraftType::Channel => {
             let [id] = request.to.as_slice() else { return Err(DraftError::NotOneChannel) };
-            let channel = access::channel(realm, user, ChannelId(*id))?;
+            let channel = access::find_visible_channel(realm, user, ChannelId(*id))?;
             // It may have none yet.
-            let topic = if request.topic.trim().is_empty() { String::new() } else { message::topic(&request.topic)? };
+            let topic =
+                if request.topic.trim().is_empty() { String::new() } else { message::normalize_topic(&request.topic)? };
             DraftDestination::Channel(channel.id, topic)
         }
         DraftType::Direct => DraftDestination::Direct(people(realm, &request.to)?),
@@ -194,7 +196,7 @@ fn draft(realm: &RealmSnapshot, user: &User, request: &DraftRequest, now_s: i64)
 }
 
 fn people(realm: &RealmSnapshot, ids: &[i64]) -> Result<Vec<UserId>, SendError> {
-    if ids.len() > MAX_DIRECT_USERS {
+    if ids.len() > MAX_DIRECT_MESSAGE_USERS {
         return Err(SendError::TooManyRecipients);
     }
     let mut users: Vec<UserId> = ids.iter().copied().map(UserId).collect();
@@ -207,9 +209,9 @@ fn people(realm: &RealmSnapshot, ids: &[i64]) -> Result<Vec<UserId>, SendError> 
 }
 
 impl Draft {
-    /// Returns the object of the wire.
+    /// Returns the draft object of the wire.
     #[must_use]
-    pub fn object(&self, id: DraftId) -> Value {
+    pub fn to_wire_object(&self, id: DraftId) -> Value {
         let mut object = json!({"id": id, "content": self.content, "timestamp": self.touched_s});
         let place = match &self.to {
             DraftDestination::Nowhere => json!({"type": "", "to": [], "topic": ""}),
@@ -235,48 +237,50 @@ pub enum DraftChange<'a> {
 impl DraftChange<'_> {
     /// Returns the event for the user's own clients.
     #[must_use]
-    pub fn event(self, user_id: UserId) -> NewEvent {
+    pub fn into_event(self, user_id: UserId) -> NewEvent {
         let event = match self {
-            Self::Added(id, draft) => json!({"type": "drafts", "op": "add", "drafts": [draft.object(id)]}),
-            Self::Updated(id, draft) => json!({"type": "drafts", "op": "update", "draft": draft.object(id)}),
+            Self::Added(id, draft) => json!({"type": "drafts", "op": "add", "drafts": [draft.to_wire_object(id)]}),
+            Self::Updated(id, draft) => json!({"type": "drafts", "op": "update", "draft": draft.to_wire_object(id)}),
             Self::Removed(id) => json!({"type": "drafts", "op": "remove", "draft_id": id}),
         };
-        NewEvent::plain(EventAudience::users([user_id]), event)
+        NewEvent::same_for_everyone(EventAudience::from_users([user_id]), event)
     }
 }
 
 /// The outcome of storing drafts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DraftOutcome {
+pub enum AddDraftsOutcome {
     /// They are durable, under these numbers, in the order given.
     Done(Vec<DraftId>),
     /// The realm had changed since it was decided that they are kept; nothing was written.
     Stale,
-    /// There would be more than [`MAX_DRAFTS`]; nothing was written.
+    /// There would be more than [`MAX_DRAFTS_PER_USER`]; nothing was written.
     Full,
 }
 
-/// The store of drafts. [`crate::log::commit::RealmCommit::drafts_gone`] deletes all of a user.
+/// The store of drafts. [`crate::event_log::realm_commit::RealmCommit::drafts_gone`] deletes all of a user.
 #[async_trait]
 pub trait DraftStore: Send + Sync {
-    /// Keeps drafts of a user and notifies their clients. `decided_at` is [`RealmSnapshot::changed`] of the state by
-    /// which they are kept: whoever ends that in the meantime leaves none behind.
+    /// Stores drafts of a user and notifies their clients. `decided_at` is [`RealmSnapshot::changed_at`] of the state
+    /// that allowed it: whoever turns that off in the meantime leaves none behind.
     async fn add_drafts(
         &self,
         user_id: UserId,
         drafts: &[Draft],
         (decided_at, at_s): (EventId, i64),
-    ) -> Result<DraftOutcome, StoreError>;
+    ) -> Result<AddDraftsOutcome, StoreError>;
 
-    /// A user's drafts, the one touched longest ago first.
-    async fn drafts_of(&self, user_id: UserId) -> Result<Vec<(DraftId, Draft)>, StoreError>;
+    /// Returns a user's drafts, the least recently edited first.
+    async fn drafts_of_user(&self, user_id: UserId) -> Result<Vec<(DraftId, Draft)>, StoreError>;
 
     /// Returns whether a draft of that number is the user's.
     async fn has_draft(&self, user_id: UserId, id: DraftId) -> Result<bool, StoreError>;
 
-    /// Makes a user's draft this and notifies their clients. Says whether there is one of that number.
+    /// Replaces a user's draft and notifies their clients. Returns whether the draft exists. Says whether there is one
+    /// of that number.
     async fn change_draft(&self, user_id: UserId, id: DraftId, draft: &Draft, at_s: i64) -> Result<bool, StoreError>;
 
-    /// Deletes a user's draft and notifies their clients. Says whether there was one of that number.
+    /// Deletes a user's draft and notifies their clients. Returns whether the draft existed. Says whether there was one
+    /// of that number.
     async fn delete_draft(&self, user_id: UserId, id: DraftId, at_s: i64) -> Result<bool, StoreError>;
 }

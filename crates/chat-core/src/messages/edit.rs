@@ -9,20 +9,20 @@ mod write;
 use std::sync::Arc;
 
 use crate::id::{ChannelId, MessageId};
-use crate::limits::EDIT_GRACE_S;
+use crate::limits::EDIT_GRACE_PERIOD_S;
 use crate::model::channel::Channel;
-use crate::model::message::{ContentError, Message, Recipient, TopicError};
-use crate::model::realm::RealmRules;
+use crate::model::message::{Message, MessageContentError, Recipient, TopicError};
+use crate::model::realm::RealmPermissionSettings;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::Role;
-use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::permission::access::{ChannelNotFound, add_to, channel};
-use crate::permission::send::{SendError, to_channel};
+use crate::permission::access::{ChannelNotFound, find_visible_channel, may_react_or_edit};
+use crate::permission::send_message::{SendError, may_send_to_channel};
 
 use apply::{EditContext, RenderedText, apply, companions};
-pub use history::history;
+pub use history::message_edit_history;
 pub use html_diff::html_diff;
-pub use write::edit;
+pub use write::edit_or_move_message;
 
 /// The messages of a topic that move together with an edited one: `propagate_mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,9 +36,9 @@ pub enum PropagateMode {
 }
 
 impl PropagateMode {
-    /// Its name on the wire.
+    /// Returns the name of the mode on the wire.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn wire_name(self) -> &'static str {
         match self {
             Self::One => "change_one",
             Self::Later => "change_later",
@@ -46,22 +46,23 @@ impl PropagateMode {
         }
     }
 
-    /// Reads the wire's `propagate_mode`.
+    /// Parses the wire's `propagate_mode`.
     ///
     /// # Errors
     /// When it is none of the three names.
-    pub fn parse(name: &str) -> Result<Self, EditError> {
+    pub fn parse(name: &str) -> Result<Self, MessageEditError> {
         let mut all = [Self::One, Self::Later, Self::All].into_iter();
-        all.find(|mode| mode.name() == name).ok_or(EditError::UnknownPropagate)
+        all.find(|mode| mode.wire_name() == name).ok_or(MessageEditError::UnknownPropagate)
     }
 }
 
 /// A request to edit or move a message. What is `None` stays.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct EditRequest<'a> {
+pub struct MessageEditRequest<'a> {
     /// The text, as typed; blank takes the text away.
     pub content: Option<&'a str>,
-    /// The topic: as typed for [`edit`], checked by [`crate::model::message::topic`] for [`plan`].
+    /// The topic: as typed for [`edit_or_move_message`], checked by [`crate::model::message::normalize_topic`] for
+    /// [`plan`].
     pub topic: Option<&'a str>,
     /// The channel.
     pub channel_id: Option<ChannelId>,
@@ -96,7 +97,7 @@ const DELETED: &str = "(deleted)";
 
 /// The reason why a message may not be edited or moved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EditError {
+pub enum MessageEditError {
     /// What it shows is not in its text.
     #[error("Widgets cannot be edited.")]
     Widget,
@@ -141,7 +142,7 @@ pub enum EditError {
     MoveNotPermitted,
     /// The text cannot be one.
     #[error(transparent)]
-    Content(#[from] ContentError),
+    Content(#[from] MessageContentError),
     /// The topic cannot be one.
     #[error(transparent)]
     Topic(#[from] TopicError),
@@ -168,11 +169,11 @@ fn plan(
     realm: &RealmSnapshot,
     user: &User,
     message: &Message,
-    (request, now_s): (EditRequest<'_>, i64),
-) -> Result<EditPlan, EditError> {
-    let default = RealmRules::default();
+    (request, now_s): (MessageEditRequest<'_>, i64),
+) -> Result<EditPlan, MessageEditError> {
+    let default = RealmPermissionSettings::default();
     let rules = realm.realm().map_or(&default, |realm| &realm.rules);
-    add_to(realm, user, message).map_err(|_| EditError::NotPermitted)?;
+    may_react_or_edit(realm, user, message).map_err(|_| MessageEditError::NotPermitted)?;
     let content = plan_content(rules, user, message, (request.content, now_s))?;
     let to = match message.recipient {
         Recipient::Direct(_) => {
@@ -182,54 +183,64 @@ fn plan(
         Recipient::Channel(from) => plan_move(realm, user, message, (from, request, now_s))?,
     };
     if content.is_none() && to.is_none() {
-        return Err(EditError::NothingToChange);
+        return Err(MessageEditError::NothingToChange);
     }
     Ok(EditPlan { content, to })
 }
 
 fn plan_content(
-    rules: &RealmRules,
+    rules: &RealmPermissionSettings,
     user: &User,
     message: &Message,
     (content, now_s): (Option<&str>, i64),
-) -> Result<Option<String>, EditError> {
+) -> Result<Option<String>, MessageEditError> {
     let Some(content) = content else { return Ok(None) };
     check_content_edit(rules, user, message, now_s)?;
-    let content = match crate::model::message::content(content) {
-        Err(ContentError::Empty) => DELETED.to_owned(),
+    let content = match crate::model::message::normalize_message_content(content) {
+        Err(MessageContentError::Empty) => DELETED.to_owned(),
         written => written?,
     };
     Ok((content != message.content).then_some(content))
 }
 
-fn check_content_edit(rules: &RealmRules, user: &User, message: &Message, now_s: i64) -> Result<(), EditError> {
+fn check_content_edit(
+    rules: &RealmPermissionSettings,
+    user: &User,
+    message: &Message,
+    now_s: i64,
+) -> Result<(), MessageEditError> {
     if !rules.allow_editing {
-        return Err(EditError::EditingOff);
+        return Err(MessageEditError::EditingOff);
     }
     if message.sender_id != user.id {
-        return Err(EditError::NotPermitted);
+        return Err(MessageEditError::NotPermitted);
     }
     if is_too_late(rules.edit_limit_s, message, now_s) {
-        return Err(EditError::ContentTooLate);
+        return Err(MessageEditError::ContentTooLate);
     }
-    if message.content_flags.is_widget { Err(EditError::Widget) } else { Ok(()) }
+    if message.content_flags.is_widget { Err(MessageEditError::Widget) } else { Ok(()) }
 }
 
 /// Returns whether a user, who may read the message, may change its text now.
 ///
 /// # Errors
-/// The reason why they may not; see [`EditError`].
-pub fn may_edit_content(realm: &RealmSnapshot, user: &User, message: &Message, now_s: i64) -> Result<(), EditError> {
-    let default = RealmRules::default();
+/// The reason why they may not; see [`MessageEditError`].
+pub fn may_edit_content(
+    realm: &RealmSnapshot,
+    user: &User,
+    message: &Message,
+    now_s: i64,
+) -> Result<(), MessageEditError> {
+    let default = RealmPermissionSettings::default();
     let rules = realm.realm().map_or(&default, |realm| &realm.rules);
-    add_to(realm, user, message).map_err(|_| EditError::NotPermitted)?;
+    may_react_or_edit(realm, user, message).map_err(|_| MessageEditError::NotPermitted)?;
     check_content_edit(rules, user, message, now_s)
 }
 
-fn refuse_move_of_direct(request: &EditRequest<'_>) -> Result<(), EditError> {
+fn refuse_move_of_direct(request: &MessageEditRequest<'_>) -> Result<(), MessageEditError> {
     match request {
-        EditRequest { channel_id: Some(_), .. } => Err(EditError::DirectToChannel),
-        EditRequest { topic: Some(_), .. } => Err(EditError::DirectTopic),
+        MessageEditRequest { channel_id: Some(_), .. } => Err(MessageEditError::DirectToChannel),
+        MessageEditRequest { topic: Some(_), .. } => Err(MessageEditError::DirectTopic),
         _ => Ok(()),
     }
 }
@@ -238,37 +249,37 @@ fn plan_move(
     realm: &RealmSnapshot,
     user: &User,
     message: &Message,
-    (from, request, now_s): (ChannelId, EditRequest<'_>, i64),
-) -> Result<Option<MessageMove>, EditError> {
-    let default = RealmRules::default();
+    (from, request, now_s): (ChannelId, MessageEditRequest<'_>, i64),
+) -> Result<Option<MessageMove>, MessageEditError> {
+    let default = RealmPermissionSettings::default();
     let rules = realm.realm().map_or(&default, |realm| &realm.rules);
     let topic = request.topic.filter(|topic| *topic != message.topic);
     let channel_id = request.channel_id.filter(|channel_id| *channel_id != from);
     if topic.is_none() && channel_id.is_none() {
         let alone = matches!(request.propagate, None | Some(PropagateMode::One));
-        return if alone { Ok(None) } else { Err(EditError::PropagateWithoutMove) };
+        return if alone { Ok(None) } else { Err(MessageEditError::PropagateWithoutMove) };
     }
     let exempt = user.role <= Role::Moderator;
     if topic.is_some() {
         let own = message.sender_id == user.id && rules.allow_editing;
-        if !own && !rules.edit_topic.permits(user, rules.waiting_period_days, now_s) {
-            return Err(EditError::NotPermitted);
+        if !own && !rules.edit_topic.permits_user(user, rules.waiting_period_days, now_s) {
+            return Err(MessageEditError::NotPermitted);
         }
         if !exempt && is_too_late(rules.move_topic_limit_s, message, now_s) {
-            return Err(EditError::TopicTooLate);
+            return Err(MessageEditError::TopicTooLate);
         }
     }
     if let Some(channel_id) = channel_id {
         if request.content.is_some() {
-            return Err(EditError::ContentAndChannel);
+            return Err(MessageEditError::ContentAndChannel);
         }
-        if !rules.move_between_channels.permits(user, rules.waiting_period_days, now_s) {
-            return Err(EditError::MoveNotPermitted);
+        if !rules.move_between_channels.permits_user(user, rules.waiting_period_days, now_s) {
+            return Err(MessageEditError::MoveNotPermitted);
         }
-        let to: &Arc<Channel> = channel(realm, user, channel_id)?;
-        to_channel(realm, user, to, now_s)?;
+        let to: &Arc<Channel> = find_visible_channel(realm, user, channel_id)?;
+        may_send_to_channel(realm, user, to, now_s)?;
         if !exempt && is_too_late(rules.move_channel_limit_s, message, now_s) {
-            return Err(EditError::ChannelTooLate);
+            return Err(MessageEditError::ChannelTooLate);
         }
     }
     Ok(Some(MessageMove {
@@ -281,11 +292,11 @@ fn plan_move(
 /// Whether the messages that would come along are young enough: `messages` are all of them, with the time each was
 /// sent in unix seconds, the oldest first.
 fn may_take_along(
-    rules: &RealmRules,
+    rules: &RealmPermissionSettings,
     user: &User,
     messages: &[(MessageId, i64)],
     (to_other_channel, now_s): (bool, i64),
-) -> Result<(), EditError> {
+) -> Result<(), MessageEditError> {
     let limit_s = if to_other_channel { rules.move_channel_limit_s } else { rules.move_topic_limit_s };
     let Some(limit_s) = limit_s.filter(|_| user.role > Role::Moderator) else { return Ok(()) };
     let oldest_s = now_s.saturating_sub(limit_s);
@@ -295,15 +306,15 @@ fn may_take_along(
         Some((first_allowed, _)) => {
             let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
             let (allowed, total) = (count(messages.len() - young), count(messages.len()));
-            Err(EditError::PartlyTooLate { first_allowed: *first_allowed, allowed, total })
+            Err(MessageEditError::PartlyTooLate { first_allowed: *first_allowed, allowed, total })
         }
-        None => Err(EditError::TopicTooLate),
+        None => Err(MessageEditError::TopicTooLate),
     }
 }
 
 /// The reason why a message may not be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum DeleteError {
+pub enum MessageDeleteError {
     /// It is another user's, or the realm does not let this user delete their own.
     #[error("You don't have permission to delete this message")]
     NotPermitted,
@@ -313,27 +324,32 @@ pub enum DeleteError {
 }
 
 /// Whether a user, who may read the message, may delete it. Administrators may delete any.
-pub(super) fn may_delete(rules: &RealmRules, user: &User, message: &Message, now_s: i64) -> Result<(), DeleteError> {
+pub(super) fn may_delete(
+    rules: &RealmPermissionSettings,
+    user: &User,
+    message: &Message,
+    now_s: i64,
+) -> Result<(), MessageDeleteError> {
     if user.is_administrator() {
         return Ok(());
     }
-    if message.sender_id != user.id || !rules.delete_own_message.permits(user, rules.waiting_period_days, now_s) {
-        return Err(DeleteError::NotPermitted);
+    if message.sender_id != user.id || !rules.delete_own_message.permits_user(user, rules.waiting_period_days, now_s) {
+        return Err(MessageDeleteError::NotPermitted);
     }
-    if is_too_late(rules.delete_limit_s, message, now_s) { Err(DeleteError::TooLate) } else { Ok(()) }
+    if is_too_late(rules.delete_limit_s, message, now_s) { Err(MessageDeleteError::TooLate) } else { Ok(()) }
 }
 
 fn is_too_late(limit_s: Option<i64>, message: &Message, now_s: i64) -> bool {
-    limit_s.is_some_and(|limit_s| now_s > message.sent_s.saturating_add(limit_s).saturating_add(EDIT_GRACE_S))
+    limit_s.is_some_and(|limit_s| now_s > message.sent_s.saturating_add(limit_s).saturating_add(EDIT_GRACE_PERIOD_S))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::{DirectId, EventId, UserId};
-    use crate::model::change::RealmChange;
-    use crate::model::channel::Privacy;
+    use crate::id::{DirectConversationId, EventId, UserId};
+    use crate::model::channel::ChannelPrivacy;
     use crate::model::message::ContentFlags;
+    use crate::model::realm_change::RealmChange;
     use crate::testing::{self, NOW_S};
 
     fn message(sender: i64, recipient: Recipient) -> Message {
@@ -355,15 +371,15 @@ mod tests {
         }
     }
 
-    fn realm(rules: RealmRules) -> RealmSnapshot {
-        let channels = [20, 21].map(|id| RealmChange::Channel(Box::new(testing::channel(id, Privacy::Public))));
-        let closed = RealmChange::Channel(Box::new(testing::channel(22, Privacy::PrivateSharedHistory)));
+    fn realm(rules: RealmPermissionSettings) -> RealmSnapshot {
+        let channels = [20, 21].map(|id| RealmChange::Channel(Box::new(testing::channel(id, ChannelPrivacy::Public))));
+        let closed = RealmChange::Channel(Box::new(testing::channel(22, ChannelPrivacy::PrivateSharedHistory)));
         let guest = RealmChange::Subscription(Box::new(testing::subscription(20, 6)));
         testing::realm(rules, channels.into_iter().chain([closed, guest]).collect())
     }
 
     /// Returns what user `id` is told who wants to edit a message of user 4.
-    fn outcome(rules: RealmRules, id: i64, (request, after_s): (EditRequest<'_>, i64)) -> String {
+    fn outcome(rules: RealmPermissionSettings, id: i64, (request, after_s): (MessageEditRequest<'_>, i64)) -> String {
         let realm = realm(rules);
         let user = realm.user(UserId(id)).unwrap();
         let message = message(4, Recipient::Channel(ChannelId(20)));
@@ -375,78 +391,93 @@ mod tests {
 
     #[test]
     fn a_text_is_its_senders_for_a_while() {
-        let request = EditRequest { content: Some("new"), ..EditRequest::default() };
-        assert_eq!(outcome(RealmRules::default(), 4, (request, 620)), "EditPlan { content: Some(\"new\"), to: None }");
+        let request = MessageEditRequest { content: Some("new"), ..MessageEditRequest::default() };
         assert_eq!(
-            outcome(RealmRules::default(), 4, (request, 621)),
+            outcome(RealmPermissionSettings::default(), 4, (request, 620)),
+            "EditPlan { content: Some(\"new\"), to: None }"
+        );
+        assert_eq!(
+            outcome(RealmPermissionSettings::default(), 4, (request, 621)),
             "The time limit for editing this message has passed"
         );
-        assert_eq!(outcome(RealmRules::default(), 1, (request, 0)), "You don't have permission to edit this message");
-        let off = RealmRules { allow_editing: false, ..RealmRules::default() };
-        assert_eq!(outcome(off, 4, (request, 0)), "Your organization has turned off message editing");
-        let blank = EditRequest { content: Some(" "), ..EditRequest::default() };
         assert_eq!(
-            outcome(RealmRules::default(), 4, (blank, 0)),
+            outcome(RealmPermissionSettings::default(), 1, (request, 0)),
+            "You don't have permission to edit this message"
+        );
+        let off = RealmPermissionSettings { allow_editing: false, ..RealmPermissionSettings::default() };
+        assert_eq!(outcome(off, 4, (request, 0)), "Your organization has turned off message editing");
+        let blank = MessageEditRequest { content: Some(" "), ..MessageEditRequest::default() };
+        assert_eq!(
+            outcome(RealmPermissionSettings::default(), 4, (blank, 0)),
             "EditPlan { content: Some(\"(deleted)\"), to: None }"
         );
     }
 
     #[test]
     fn a_nul_does_not_delete_the_text() {
-        let nul = EditRequest { content: Some("a\0b"), ..EditRequest::default() };
-        assert_eq!(outcome(RealmRules::default(), 4, (nul, 0)), "Message must not contain null bytes");
+        let nul = MessageEditRequest { content: Some("a\0b"), ..MessageEditRequest::default() };
+        assert_eq!(outcome(RealmPermissionSettings::default(), 4, (nul, 0)), "Message must not contain null bytes");
     }
 
     #[test]
     fn an_edit_that_changes_nothing_is_refused() {
-        let same = EditRequest { content: Some("hi"), topic: Some("lunch"), ..EditRequest::default() };
-        assert_eq!(outcome(RealmRules::default(), 4, (same, 0)), "Nothing to change");
-        let alone = EditRequest { propagate: Some(PropagateMode::All), ..same };
-        assert_eq!(outcome(RealmRules::default(), 4, (alone, 0)), "Invalid propagate_mode without topic edit");
+        let same = MessageEditRequest { content: Some("hi"), topic: Some("lunch"), ..MessageEditRequest::default() };
+        assert_eq!(outcome(RealmPermissionSettings::default(), 4, (same, 0)), "Nothing to change");
+        let alone = MessageEditRequest { propagate: Some(PropagateMode::All), ..same };
+        assert_eq!(
+            outcome(RealmPermissionSettings::default(), 4, (alone, 0)),
+            "Invalid propagate_mode without topic edit"
+        );
     }
 
     #[test]
     fn a_topic_moves_within_a_week_unless_a_moderator_does_it() {
-        let request =
-            EditRequest { topic: Some("dinner"), propagate: Some(PropagateMode::Later), ..EditRequest::default() };
+        let request = MessageEditRequest {
+            topic: Some("dinner"),
+            propagate: Some(PropagateMode::Later),
+            ..MessageEditRequest::default()
+        };
         let moved = "EditPlan { content: None, to: Some(MessageMove { channel_id: ChannelId(20), topic: \"dinner\", \
                      propagate: Later }) }";
-        assert_eq!(outcome(RealmRules::default(), 6, (request, 0)), moved);
+        assert_eq!(outcome(RealmPermissionSettings::default(), 6, (request, 0)), moved);
         let late = "The time limit for editing this message's topic has passed.";
-        assert_eq!(outcome(RealmRules::default(), 6, (request, 604_821)), late);
-        assert_eq!(outcome(RealmRules::default(), 3, (request, 604_821)), moved);
+        assert_eq!(outcome(RealmPermissionSettings::default(), 6, (request, 604_821)), late);
+        assert_eq!(outcome(RealmPermissionSettings::default(), 3, (request, 604_821)), moved);
     }
 
     #[test]
     fn a_message_moves_to_where_its_mover_may_write() {
-        let to = |id| EditRequest { channel_id: Some(ChannelId(id)), ..EditRequest::default() };
-        assert!(outcome(RealmRules::default(), 4, (to(21), 0)).contains("channel_id: ChannelId(21)"));
-        assert_eq!(outcome(RealmRules::default(), 4, (to(22), 0)), "Invalid channel ID");
-        assert_eq!(outcome(RealmRules::default(), 6, (to(21), 0)), "You don't have permission to move this message");
-        let both = EditRequest { content: Some("new"), ..to(21) };
+        let to = |id| MessageEditRequest { channel_id: Some(ChannelId(id)), ..MessageEditRequest::default() };
+        assert!(outcome(RealmPermissionSettings::default(), 4, (to(21), 0)).contains("channel_id: ChannelId(21)"));
+        assert_eq!(outcome(RealmPermissionSettings::default(), 4, (to(22), 0)), "Invalid channel ID");
         assert_eq!(
-            outcome(RealmRules::default(), 4, (both, 0)),
+            outcome(RealmPermissionSettings::default(), 6, (to(21), 0)),
+            "You don't have permission to move this message"
+        );
+        let both = MessageEditRequest { content: Some("new"), ..to(21) };
+        assert_eq!(
+            outcome(RealmPermissionSettings::default(), 4, (both, 0)),
             "Cannot change message content while changing channel"
         );
     }
 
     #[test]
     fn a_direct_message_does_not_move() {
-        let realm = realm(RealmRules::default());
+        let realm = realm(RealmPermissionSettings::default());
         let user = realm.user(UserId(4)).unwrap();
-        let direct = message(4, Recipient::Direct(DirectId(3)));
+        let direct = message(4, Recipient::Direct(DirectConversationId(3)));
         let outcome = |request| plan(&realm, user, &direct, (request, NOW_S)).unwrap_err().to_string();
         assert_eq!(
-            outcome(EditRequest { topic: Some("x"), ..EditRequest::default() }),
+            outcome(MessageEditRequest { topic: Some("x"), ..MessageEditRequest::default() }),
             "Direct messages cannot have topics."
         );
-        let to_channel = EditRequest { channel_id: Some(ChannelId(20)), ..EditRequest::default() };
+        let to_channel = MessageEditRequest { channel_id: Some(ChannelId(20)), ..MessageEditRequest::default() };
         assert_eq!(outcome(to_channel), "Direct messages cannot be moved to channels.");
     }
 
     #[test]
     fn of_an_old_topic_the_younger_part_may_move() {
-        let rules = RealmRules { move_topic_limit_s: Some(100), ..RealmRules::default() };
+        let rules = RealmPermissionSettings { move_topic_limit_s: Some(100), ..RealmPermissionSettings::default() };
         let messages: Vec<_> = (0..10).map(|place| (MessageId(place), NOW_S - 90 + 10 * place)).collect();
         let outcome = |id: i64, after_s| {
             let role = if id == 3 { Role::Moderator } else { Role::Member };
@@ -465,11 +496,11 @@ mod tests {
     #[test]
     fn an_administrator_deletes_any_message_and_its_sender_for_a_while() {
         let message = message(4, Recipient::Channel(ChannelId(20)));
-        let rules = RealmRules::default();
+        let rules = RealmPermissionSettings::default();
         let outcome = |id, role, after_s| may_delete(&rules, &testing::user(id, role), &message, NOW_S + after_s);
         assert_eq!(outcome(2, Role::Administrator, 1_000_000), Ok(()));
-        assert_eq!(outcome(3, Role::Moderator, 0), Err(DeleteError::NotPermitted));
+        assert_eq!(outcome(3, Role::Moderator, 0), Err(MessageDeleteError::NotPermitted));
         assert_eq!(outcome(4, Role::Member, 620), Ok(()));
-        assert_eq!(outcome(4, Role::Member, 621), Err(DeleteError::TooLate));
+        assert_eq!(outcome(4, Role::Member, 621), Err(MessageDeleteError::TooLate));
     }
 }

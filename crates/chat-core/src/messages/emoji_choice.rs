@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::emoji::{self, SPECIAL};
-use crate::model::change::ItemKind;
 use crate::model::message::ReactionType;
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::realm_change::RealmItemKind;
+use crate::model::realm_snapshot::RealmSnapshot;
 
 /// An emoji that a request names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,50 +44,51 @@ pub enum EmojiChoiceError {
     Deactivated,
 }
 
-/// Returns the emoji of that name. The realm's own come first, as they may take the name of another.
+/// Returns the emoji of that name; custom emoji of the realm take precedence, as they may have the name of another.
 ///
 /// # Errors
 /// [`EmojiChoiceError::UnknownName`].
-pub fn chosen(realm: &RealmSnapshot, name: &str) -> Result<EmojiChoice, EmojiChoiceError> {
+pub fn resolve_emoji_by_name(realm: &RealmSnapshot, name: &str) -> Result<EmojiChoice, EmojiChoiceError> {
     let choice = |code: String, kind| Ok(EmojiChoice { name: name.to_owned(), code, kind });
-    let custom = realm.items(ItemKind::Emoji).find(|(_, emoji)| name_of(emoji) == Some(name) && is_active(emoji));
+    let custom =
+        realm.realm_items(RealmItemKind::Emoji).find(|(_, emoji)| name_of(emoji) == Some(name) && is_active(emoji));
     if let Some((id, _)) = custom {
         return choice(id.to_string(), ReactionType::RealmEmoji);
     }
     if name == SPECIAL {
         return choice(SPECIAL.to_owned(), ReactionType::ExtraEmoji);
     }
-    match emoji::named(name) {
+    match emoji::emoji_by_name(name) {
         Some(emoji) => choice(emoji.code.to_owned(), ReactionType::UnicodeEmoji),
         None => Err(EmojiChoiceError::UnknownName(name.to_owned())),
     }
 }
 
-/// Returns the emoji of that name, with the code and the kind that were named with it; where one was not, that of the
-/// name. Whether they fit is asked of [`checked`].
+/// Returns the emoji of that name with the requested code and type, filling in what the request left out.
+/// [`check_emoji_exists`] checks that they fit.
 ///
 /// # Errors
 /// [`EmojiChoiceError::UnknownName`] when there is something to be found by the name, and
 /// [`EmojiChoiceError::UnknownKind`].
-pub fn completed(
+pub fn complete_emoji_choice(
     realm: &RealmSnapshot,
     name: &str,
     (code, kind): (Option<&str>, Option<&str>),
 ) -> Result<EmojiChoice, EmojiChoiceError> {
-    let kind = kind.map(|kind| ReactionType::named(kind).ok_or(EmojiChoiceError::UnknownKind));
+    let kind = kind.map(|kind| ReactionType::from_wire_name(kind).ok_or(EmojiChoiceError::UnknownKind));
     if let (Some(code), Some(kind)) = (code, kind.clone()) {
         return Ok(EmojiChoice { name: name.to_owned(), code: code.to_owned(), kind: kind? });
     }
-    let found = chosen(realm, name)?;
+    let found = resolve_emoji_by_name(realm, name)?;
     let code = code.map_or(found.code, str::to_owned);
     Ok(EmojiChoice { name: found.name, code, kind: kind.transpose()?.unwrap_or(found.kind) })
 }
 
-/// Whether there is an emoji of that code and kind and, when one is given, of that name, in use.
+/// Checks that an active emoji of that code and type, and name if given, exists.
 ///
 /// # Errors
 /// See [`EmojiChoiceError`].
-pub fn checked(
+pub fn check_emoji_exists(
     realm: &RealmSnapshot,
     (code, kind): (&str, ReactionType),
     name: Option<&str>,
@@ -96,7 +97,8 @@ pub fn checked(
     match kind {
         ReactionType::RealmEmoji => {
             let id = code.parse().ok().filter(|id: &i64| id.to_string() == code);
-            let emoji = id.and_then(|id| realm.item(ItemKind::Emoji, id)).ok_or(EmojiChoiceError::UnknownCustom)?;
+            let emoji =
+                id.and_then(|id| realm.realm_item(RealmItemKind::Emoji, id)).ok_or(EmojiChoiceError::UnknownCustom)?;
             if !is_called(name_of(emoji)) {
                 return Err(EmojiChoiceError::OtherCustomName);
             }
@@ -106,8 +108,8 @@ pub fn checked(
         ReactionType::ExtraEmoji if is_called(Some(SPECIAL)) => Ok(()),
         ReactionType::ExtraEmoji => Err(EmojiChoiceError::OtherName),
         ReactionType::UnicodeEmoji => {
-            let emoji = emoji::coded(code).ok_or(EmojiChoiceError::UnknownCode)?;
-            let fits = name.is_none_or(|name| emoji.is_called(name));
+            let emoji = emoji::emoji_by_code(code).ok_or(EmojiChoiceError::UnknownCode)?;
+            let fits = name.is_none_or(|name| emoji.has_name_or_alias(name));
             if fits { Ok(()) } else { Err(EmojiChoiceError::OtherName) }
         }
     }
@@ -126,25 +128,25 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::change::RealmChange;
-    use crate::model::realm::RealmRules;
+    use crate::model::realm::RealmPermissionSettings;
+    use crate::model::realm_change::RealmChange;
     use crate::testing;
 
     fn realm() -> RealmSnapshot {
         let emoji = |id, name: &str, gone: bool| RealmChange::Item {
-            kind: ItemKind::Emoji,
+            kind: RealmItemKind::Emoji,
             id,
             document: Some(json!({"id": id.to_string(), "name": name, "deactivated": gone})),
         };
         testing::realm(
-            RealmRules::default(),
+            RealmPermissionSettings::default(),
             vec![emoji(7, "tick", false), emoji(8, "gone_away", true), emoji(9, "wave", false)],
         )
     }
 
     #[test]
     fn a_name_is_the_realms_own_emoji_before_another() {
-        let code = |name| chosen(&realm(), name).map(|choice| (choice.code, choice.kind));
+        let code = |name| resolve_emoji_by_name(&realm(), name).map(|choice| (choice.code, choice.kind));
         assert_eq!(code("tick"), Ok(("7".to_owned(), ReactionType::RealmEmoji)));
         assert_eq!(code("wave"), Ok(("9".to_owned(), ReactionType::RealmEmoji)));
         assert_eq!(code("smile"), Ok(("1f642".to_owned(), ReactionType::UnicodeEmoji)));
@@ -155,7 +157,7 @@ mod tests {
     #[test]
     fn code_kind_and_name_have_to_fit() {
         let realm = realm();
-        let refusal = |code, kind, name| match checked(&realm, (code, kind), Some(name)) {
+        let refusal = |code, kind, name| match check_emoji_exists(&realm, (code, kind), Some(name)) {
             Ok(()) => String::new(),
             Err(error) => error.to_string(),
         };
@@ -169,6 +171,6 @@ mod tests {
         assert_eq!(refusal("zulip", ReactionType::ExtraEmoji, "zulip"), "");
         assert_eq!(refusal("1f44d", ReactionType::ExtraEmoji, "zulip"), "Invalid emoji code.");
         assert_eq!(refusal("zulip", ReactionType::ExtraEmoji, "smile"), "Invalid emoji name.");
-        assert_eq!(checked(&realm, ("8", ReactionType::RealmEmoji), None), Ok(()));
+        assert_eq!(check_emoji_exists(&realm, ("8", ReactionType::RealmEmoji), None), Ok(()));
     }
 }

@@ -2,43 +2,43 @@
 
 use std::collections::HashMap;
 
+use crate::event_log::event::{ConversationFlagsUpdate, MessageFlagsUpdate, MessageLocation};
 use crate::id::UserId;
-use crate::log::event::{FlaggedConversation, FlaggedMessages, MessageLocation};
-use crate::messages::topic_policy;
+use crate::messages::topic_visibility_policy;
 use crate::model::flag_change::{FlagChange, FlagOp};
-use crate::model::message::{Flag, Recipient};
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::message::{MessageFlag, Recipient};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::model::user_message::UserMessage;
-use crate::permission::access::reads_copy;
+use crate::permission::access::may_read_user_message;
 
 impl FlagChange {
-    /// Returns whether it changes the user's copy of a message.
+    /// Returns whether the flag change changes the flags of a user message.
     ///
     /// A message the user may not read is left alone. One that they never received, or that counts as read
     /// ([`UserMessage::counts_as_read`]), stays read.
     #[must_use]
-    pub fn changes(self, realm: &RealmSnapshot, user: &User, copy: &UserMessage) -> bool {
-        let stays =
-            self.flag == Flag::Read && (copy.flags.contains(&Flag::Historical) || copy.counts_as_read(realm, user.id));
+    pub fn changes_user_message(self, realm: &RealmSnapshot, user: &User, copy: &UserMessage) -> bool {
+        let stays = self.flag == MessageFlag::Read
+            && (copy.flags.contains(&MessageFlag::Historical) || copy.counts_as_read(realm, user.id));
         let has = copy.flags.contains(&self.flag);
-        has == (self.op == FlagOp::Remove) && !stays && reads_copy(realm, user, copy)
+        has == (self.op == FlagOp::Remove) && !stays && may_read_user_message(realm, user, copy)
     }
 
-    /// Returns the messages among a user's copies that it changes, for the event.
+    /// Returns the messages among the given user messages that the flag change changes, for the event.
     #[must_use]
-    pub fn set(self, realm: &RealmSnapshot, user: &User, copies: &[UserMessage]) -> FlaggedMessages {
-        let changed = copies.iter().filter(|copy| self.changes(realm, user, copy));
-        if !self.wants_details() {
-            return FlaggedMessages::anywhere(self, changed.map(|copy| copy.id).collect());
+    pub fn affected_messages(self, realm: &RealmSnapshot, user: &User, copies: &[UserMessage]) -> MessageFlagsUpdate {
+        let changed = copies.iter().filter(|copy| self.changes_user_message(realm, user, copy));
+        if !self.needs_message_details() {
+            return MessageFlagsUpdate::without_locations(self, changed.map(|copy| copy.id).collect());
         }
-        let mut places: Vec<FlaggedConversation> = Vec::new();
+        let mut places: Vec<ConversationFlagsUpdate> = Vec::new();
         let mut numbers: HashMap<(Recipient, &str), usize> = HashMap::new();
         for copy in changed {
             let number = *numbers.entry((copy.recipient, &copy.topic)).or_insert_with(|| {
-                places.push(FlaggedConversation {
+                places.push(ConversationFlagsUpdate {
                     place: Some(place_of(realm, user.id, copy)),
-                    ..FlaggedConversation::default()
+                    ..ConversationFlagsUpdate::default()
                 });
                 places.len() - 1
             });
@@ -48,7 +48,7 @@ impl FlagChange {
                 there.mentions.push(copy.id);
             }
         }
-        FlaggedMessages { mark: self, places }
+        MessageFlagsUpdate { mark: self, places }
     }
 }
 
@@ -58,7 +58,7 @@ fn place_of(realm: &RealmSnapshot, user_id: UserId, copy: &UserMessage) -> Messa
         Recipient::Channel(channel_id) => MessageLocation::Topic {
             channel_id,
             topic: copy.topic.as_ref().to_owned(),
-            is_muted: topic_policy::is_muted(realm, user_id, channel_id, &copy.topic),
+            is_muted: topic_visibility_policy::is_topic_muted(realm, user_id, channel_id, &copy.topic),
         },
         Recipient::Direct(_) => {
             let alone = copy.direct_users.len() == 1;
@@ -71,17 +71,17 @@ fn place_of(realm: &RealmSnapshot, user_id: UserId, copy: &UserMessage) -> Messa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::{ChannelId, DirectId, MessageId};
-    use crate::model::change::{RealmChange, UserItemKind};
-    use crate::model::channel::Privacy;
+    use crate::id::{ChannelId, DirectConversationId, MessageId};
+    use crate::model::channel::ChannelPrivacy;
     use crate::model::message::Message;
-    use crate::model::realm::RealmRules;
+    use crate::model::realm::RealmPermissionSettings;
+    use crate::model::realm_change::{RealmChange, UserItemKind};
     use crate::testing;
 
     #[test]
     fn an_unknown_flag_is_told_before_an_unknown_operation() {
         let parsed = |flag, op| FlagChange::parse(flag, op).map_err(|error| error.to_string());
-        assert_eq!(parsed("read", "add"), Ok(FlagChange::READ));
+        assert_eq!(parsed("read", "add"), Ok(FlagChange::MARK_READ));
         assert_eq!(parsed("x", "y"), Err("Invalid flag: 'x'".to_owned()));
         assert_eq!(parsed("mentioned", "add"), Err("Flag not editable: 'mentioned'".to_owned()));
         assert_eq!(parsed("starred", "y"), Err("Invalid message flag operation: 'y'".to_owned()));
@@ -90,56 +90,60 @@ mod tests {
     #[test]
     fn a_mark_changes_what_may_be_read_and_is_otherwise() {
         let realm = testing::realm(
-            RealmRules::default(),
-            vec![RealmChange::Channel(Box::new(testing::channel(20, Privacy::PrivateSharedHistory)))],
+            RealmPermissionSettings::default(),
+            vec![RealmChange::Channel(Box::new(testing::channel(20, ChannelPrivacy::PrivateSharedHistory)))],
         );
         let private = testing::message(2, Recipient::Channel(ChannelId(20)));
-        let copy = |message: &Message, flags: &[Flag]| UserMessage::of(message, flags.to_vec());
-        let own = Message { direct_users: vec![UserId(4)], ..testing::message(4, Recipient::Direct(DirectId(5))) };
+        let copy = |message: &Message, flags: &[MessageFlag]| UserMessage::from_message(message, flags.to_vec());
+        let own = Message {
+            direct_users: vec![UserId(4)],
+            ..testing::message(4, Recipient::Direct(DirectConversationId(5)))
+        };
         let user = realm.user(UserId(4)).unwrap();
         let star = FlagChange::parse("starred", "add").unwrap();
-        assert!(!star.changes(&realm, user, &copy(&private, &[])));
-        assert!(star.changes(&realm, user, &copy(&own, &[])));
-        assert!(star.changes(&realm, user, &copy(&own, &[Flag::Read, Flag::Historical])));
-        assert!(!star.changes(&realm, user, &copy(&own, &[Flag::Starred])));
+        assert!(!star.changes_user_message(&realm, user, &copy(&private, &[])));
+        assert!(star.changes_user_message(&realm, user, &copy(&own, &[])));
+        assert!(star.changes_user_message(&realm, user, &copy(&own, &[MessageFlag::Read, MessageFlag::Historical])));
+        assert!(!star.changes_user_message(&realm, user, &copy(&own, &[MessageFlag::Starred])));
         let unread = FlagChange::parse("read", "remove").unwrap();
-        assert!(!unread.changes(&realm, user, &copy(&own, &[Flag::Read, Flag::Historical])));
-        assert!(unread.changes(&realm, user, &copy(&own, &[Flag::Read])));
-        assert!(!FlagChange::READ.changes(&realm, user, &copy(&own, &[Flag::Read])));
+        assert!(!unread.changes_user_message(&realm, user, &copy(&own, &[MessageFlag::Read, MessageFlag::Historical])));
+        assert!(unread.changes_user_message(&realm, user, &copy(&own, &[MessageFlag::Read])));
+        assert!(!FlagChange::MARK_READ.changes_user_message(&realm, user, &copy(&own, &[MessageFlag::Read])));
     }
 
     #[test]
     fn what_is_no_longer_read_is_told_with_its_place() {
         let realm = testing::realm(
-            RealmRules::default(),
+            RealmPermissionSettings::default(),
             vec![
-                RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
+                RealmChange::Channel(Box::new(testing::channel(20, ChannelPrivacy::Public))),
                 RealmChange::Subscription(Box::new(testing::subscription(20, 4))),
             ],
         );
         let user = realm.user(UserId(4)).unwrap();
         let unread = FlagChange::parse("read", "remove").unwrap();
-        let copy = |id: i64, flags: &[Flag]| {
+        let copy = |id: i64, flags: &[MessageFlag]| {
             let message = Message { id: MessageId(id), ..testing::message(2, Recipient::Channel(ChannelId(20))) };
-            UserMessage::of(&message, [flags, &[Flag::Read]].concat())
+            UserMessage::from_message(&message, [flags, &[MessageFlag::Read]].concat())
         };
         let other = UserMessage { topic: "Dinner".into(), ..copy(17, &[]) };
-        let flagged = unread.set(&realm, user, &[copy(15, &[]), other, copy(18, &[Flag::Mentioned])]);
+        let flagged =
+            unread.affected_messages(&realm, user, &[copy(15, &[]), other, copy(18, &[MessageFlag::Mentioned])]);
         let place = |topic: &str| {
             Some(MessageLocation::Topic { channel_id: ChannelId(20), topic: topic.to_owned(), is_muted: false })
         };
-        let lunch = FlaggedConversation {
+        let lunch = ConversationFlagsUpdate {
             place: place("Lunch"),
             messages: vec![MessageId(15), MessageId(18)],
             mentions: vec![MessageId(18)],
         };
-        let dinner = FlaggedConversation {
+        let dinner = ConversationFlagsUpdate {
             place: place("Dinner"),
             messages: vec![MessageId(17)],
-            ..FlaggedConversation::default()
+            ..ConversationFlagsUpdate::default()
         };
         assert_eq!(flagged.places, [lunch, dinner]);
-        assert_eq!(flagged.messages(), [15, 17, 18].map(MessageId));
+        assert_eq!(flagged.message_ids(), [15, 17, 18].map(MessageId));
         // What a muted user wrote stays read.
         let muted = RealmChange::UserItem {
             user_id: UserId(4),
@@ -147,12 +151,14 @@ mod tests {
             key: "2".to_owned(),
             document: Some(serde_json::json!({})),
         };
-        assert!(unread.set(&realm.after(&[muted]), user, &[copy(15, &[])]).messages().is_empty());
+        assert!(
+            unread.affected_messages(&realm.preview_changes(&[muted]), user, &[copy(15, &[])]).message_ids().is_empty()
+        );
         let direct = |users: &[i64]| Message {
             direct_users: users.iter().copied().map(UserId).collect(),
-            ..testing::message(4, Recipient::Direct(DirectId(5)))
+            ..testing::message(4, Recipient::Direct(DirectConversationId(5)))
         };
-        let place = |users| place_of(&realm, UserId(4), &UserMessage::of(&direct(users), Vec::new()));
+        let place = |users| place_of(&realm, UserId(4), &UserMessage::from_message(&direct(users), Vec::new()));
         assert_eq!(place(&[2, 4]), MessageLocation::Users(vec![UserId(2)]));
         assert_eq!(place(&[4]), MessageLocation::Users(vec![UserId(4)]));
     }

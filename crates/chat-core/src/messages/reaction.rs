@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
+use crate::event_log::decision_queue::{MAX_DECISION_ATTEMPTS, StaleDecisionError};
+use crate::event_log::event;
 use crate::id::{MessageId, UserId};
-use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
-use crate::log::event;
-use crate::messages::emoji_choice::{EmojiChoice, EmojiChoiceError, checked, chosen, completed};
-use crate::messages::ports::{MessagePorts, WorkflowError};
-use crate::messages::readable;
-use crate::messages::store::WriteOutcome;
-use crate::messages::topic_policy::automatic;
+use crate::messages::emoji_choice::{
+    EmojiChoice, EmojiChoiceError, check_emoji_exists, complete_emoji_choice, resolve_emoji_by_name,
+};
+use crate::messages::readable_message;
+use crate::messages::store::MessageWriteOutcome;
+use crate::messages::topic_visibility_policy::automatic_policies;
+use crate::messages::workflow_context::{MessageWorkflowContext, MessageWorkflowError};
 use crate::model::flag_change::FlagOp;
 use crate::model::message::{Message, Reaction, ReactionType};
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access;
 
@@ -27,7 +29,7 @@ pub struct RequestedEmoji<'a> {
     pub kind: Option<&'a str>,
 }
 
-/// The reason why a reaction cannot be added or taken away.
+/// The reason why a reaction cannot be added or removed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReactionError {
     /// It is there.
@@ -44,36 +46,36 @@ pub enum ReactionError {
     Emoji(#[from] EmojiChoiceError),
 }
 
-/// Puts the caller's emoji on a message, or takes it off.
+/// Adds the caller's reaction to a message, or removes it.
 ///
 /// # Errors
 /// See [`ReactionError`]; when the message is not there for the caller, or the server failed.
-pub async fn update(
-    ports: &MessagePorts<'_>,
+pub async fn add_or_remove_reaction(
+    ports: &MessageWorkflowContext<'_>,
     caller: &Arc<User>,
     id: MessageId,
     (op, requested): (FlagOp, RequestedEmoji<'_>),
-) -> Result<(), WorkflowError> {
-    for _ in 0..DECISIONS_MAX {
-        let found = readable::find(ports, caller, id).await?;
+) -> Result<(), MessageWorkflowError> {
+    for _ in 0..MAX_DECISION_ATTEMPTS {
+        let found = readable_message::find_readable_message(ports, caller, id).await?;
         let (realm, user, message) = (&found.realm, &found.user, &found.message);
         let decided = found.decided();
         let written = match op {
             FlagOp::Add => {
-                access::add_to(realm, user, message)?;
+                access::may_react_or_edit(realm, user, message)?;
                 let reaction = to_add(realm, user.id, message, requested)?;
-                let event = (ports.now_s, event::reacted(user, message, &reaction, op));
-                ports.messages.react(&decided, &reaction, event).await?
+                let event = (ports.now_s, event::reaction_event(user, message, &reaction, op));
+                ports.messages.add_reaction(&decided, &reaction, event).await?
             }
             FlagOp::Remove => {
                 let reaction = to_remove(realm, user.id, message, requested)?;
-                let event = (ports.now_s, event::reacted(user, message, &reaction, op));
-                ports.messages.unreact(&decided, &reaction, event).await?
+                let event = (ports.now_s, event::reaction_event(user, message, &reaction, op));
+                ports.messages.remove_reaction(&decided, &reaction, event).await?
             }
         };
-        if written != WriteOutcome::Unchanged {
+        if written != MessageWriteOutcome::Unchanged {
             if op == FlagOp::Add {
-                automatic::after_taking_part(ports, user.id, message).await;
+                automatic_policies::after_taking_part(ports, user.id, message).await;
             }
             return Ok(());
         }
@@ -95,11 +97,11 @@ fn to_add(
     asked: RequestedEmoji<'_>,
 ) -> Result<Reaction, ReactionError> {
     let name = asked.name.ok_or(ReactionError::Nameless)?;
-    let EmojiChoice { code, kind, .. } = completed(realm, name, (asked.code, asked.kind))?;
+    let EmojiChoice { code, kind, .. } = complete_emoji_choice(realm, name, (asked.code, asked.kind))?;
     let mut same = message.reactions.iter().filter(|there| there.emoji_code == code && there.reaction_type == kind);
     let there = same.clone().next();
     if there.is_none() {
-        checked(realm, (&code, kind), Some(name))?;
+        check_emoji_exists(realm, (&code, kind), Some(name))?;
     }
     let emoji_name = there.map_or(name, |there| &there.emoji_name).to_owned();
     if same.any(|there| there.user_id == user_id) {
@@ -128,7 +130,7 @@ fn to_remove(
             if let Some(there) = own.clone().find(is_meant) {
                 return Ok(there.clone());
             }
-            let choice = chosen(realm, name)?;
+            let choice = resolve_emoji_by_name(realm, name)?;
             (choice.code, choice.kind)
         }
         RequestedEmoji { name: None, code: None, .. } => return Err(ReactionError::Nameless),
@@ -136,12 +138,12 @@ fn to_remove(
     if let Some(there) = own.find(|there| there.emoji_code == code && there.reaction_type == kind) {
         return Ok(there.clone());
     }
-    checked(realm, (&code, kind), None)?;
+    check_emoji_exists(realm, (&code, kind), None)?;
     Err(ReactionError::NotThere)
 }
 
 fn kind_named(name: &str) -> Result<ReactionType, EmojiChoiceError> {
-    ReactionType::named(name).ok_or(EmojiChoiceError::UnknownKind)
+    ReactionType::from_wire_name(name).ok_or(EmojiChoiceError::UnknownKind)
 }
 
 #[cfg(test)]
@@ -149,7 +151,7 @@ mod tests {
     use super::*;
     use crate::id::ChannelId;
     use crate::model::message::Recipient;
-    use crate::model::realm::RealmRules;
+    use crate::model::realm::RealmPermissionSettings;
     use crate::testing;
 
     fn message(reactions: &[(i64, &str, &str)]) -> Message {
@@ -169,7 +171,7 @@ mod tests {
 
     #[test]
     fn who_joins_a_reaction_joins_its_name() {
-        let realm = testing::realm(RealmRules::default(), Vec::new());
+        let realm = testing::realm(RealmPermissionSettings::default(), Vec::new());
         let there = message(&[(1, "+1", "1f44d")]);
         assert_eq!(to_add(&realm, UserId(4), &there, asked("thumbs_up")).unwrap().emoji_name, "+1");
         assert_eq!(to_add(&realm, UserId(1), &there, asked("thumbs_up")), Err(ReactionError::AlreadyThere));
@@ -181,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_reaction_goes_by_code_or_by_any_of_its_names() {
-        let realm = testing::realm(RealmRules::default(), Vec::new());
+        let realm = testing::realm(RealmPermissionSettings::default(), Vec::new());
         let there = message(&[(1, "+1", "1f44d"), (4, "+1", "1f44d")]);
         let by_code = RequestedEmoji { code: Some("1f44d"), ..RequestedEmoji::default() };
         for asked in [by_code, asked("+1"), asked("thumbs_up")] {
@@ -193,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_code_no_emoji_has_is_not_merely_absent() {
-        let realm = testing::realm(RealmRules::default(), Vec::new());
+        let realm = testing::realm(RealmPermissionSettings::default(), Vec::new());
         let refusal = |asked| to_remove(&realm, UserId(4), &message(&[]), asked).unwrap_err().to_string();
         assert_eq!(refusal(RequestedEmoji { code: Some("zz"), ..RequestedEmoji::default() }), "Invalid emoji code.");
         let custom = RequestedEmoji { code: Some("1f44d"), kind: Some("realm_emoji"), ..RequestedEmoji::default() };

@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 
 use crate::StoreError;
-use crate::id::{DirectId, MessageId, UserId};
-use crate::limits::DAY_S;
-use crate::log::event::{NewEvent, deleted};
-use crate::log::store::RealmStore;
-use crate::messages::store::{MessageStore, WriteGuard, WriteOutcome};
+use crate::event_log::event::{NewEvent, delete_message_events};
+use crate::event_log::store::RealmStore;
+use crate::id::{DirectConversationId, MessageId, UserId};
+use crate::limits::SECONDS_PER_DAY;
+use crate::messages::store::{MessageStore, MessageWriteGuard, MessageWriteOutcome};
 use crate::model::message::{Message, Recipient, topic_key};
-use crate::model::snapshot::RealmSnapshot;
-use crate::organization::settings::FOR_EVER;
+use crate::model::realm_snapshot::RealmSnapshot;
+use crate::organization::settings::UNLIMITED_RETENTION_DAYS;
 
 /// Messages that go in one transaction.
 const AT_ONCE: usize = 200;
@@ -24,22 +24,26 @@ const AT_ONCE: usize = 200;
 /// The store operations that delete expired messages.
 #[async_trait]
 pub trait RetentionStore: Send + Sync {
-    /// Returns the oldest messages of a channel or a set of users that were sent before that time in unix seconds, the
-    /// oldest first, at most `limit`. Costs as much as it finds.
-    async fn sent_before(
+    /// Returns the oldest messages of a recipient that were sent before that time in unix seconds, the oldest first, at
+    /// most `limit`. Costs as much as it finds.
+    async fn messages_sent_before(
         &self,
         recipient: Recipient,
         before_s: i64,
         limit: usize,
     ) -> Result<Vec<MessageId>, StoreError>;
 
-    /// Returns the sets of users that have messages sent before that time, at most `limit`. Looks at the first message
-    /// of each set there is.
-    async fn directs_before(&self, before_s: i64, limit: usize) -> Result<Vec<DirectId>, StoreError>;
+    /// Returns the direct-message conversations with messages sent before that time, at most `limit`. Looks at the
+    /// first message of every conversation.
+    async fn direct_conversations_before(
+        &self,
+        before_s: i64,
+        limit: usize,
+    ) -> Result<Vec<DirectConversationId>, StoreError>;
 }
 
-/// Deletes the messages that are older than their channel, or for want of its word the organization, keeps them.
-/// Returns how many.
+/// Deletes the messages that are older than the retention of their channel or, if it sets none, of the realm. Returns
+/// how many.
 ///
 /// # Source
 /// `message_retention_days` of a channel (specification, "Channel object") and of the organization, which is not
@@ -48,11 +52,11 @@ pub trait RetentionStore: Send + Sync {
 ///
 /// # Errors
 /// When the database failed. What is deleted by then is deleted.
-pub async fn expire<S>(store: &S, now_s: i64) -> Result<usize, StoreError>
+pub async fn delete_expired_messages<S>(store: &S, now_s: i64) -> Result<usize, StoreError>
 where
     S: RealmStore + MessageStore + RetentionStore,
 {
-    let realm = store.realm();
+    let realm = store.snapshot();
     let mut gone = 0;
     for (recipient, before_s) in bounds(&realm, now_s) {
         gone += expire_of(store, (recipient, before_s), now_s).await?;
@@ -61,7 +65,7 @@ where
         return Ok(gone);
     };
     loop {
-        let directs = store.directs_before(before_s, AT_ONCE).await?;
+        let directs = store.direct_conversations_before(before_s, AT_ONCE).await?;
         let mut gone_now = 0;
         for id in &directs {
             gone_now += expire_of(store, (Recipient::Direct(*id), before_s), now_s).await?;
@@ -81,7 +85,7 @@ fn bounds(realm: &RealmSnapshot, now_s: i64) -> Vec<(Recipient, i64)> {
 
 /// Returns the time before which messages of a recipient go, if it keeps them for some days.
 fn bound_of(realm: &RealmSnapshot, recipient: Recipient, now_s: i64) -> Option<i64> {
-    let usual = realm.realm().map_or(FOR_EVER, |realm| realm.rules.message_retention_days);
+    let usual = realm.realm().map_or(UNLIMITED_RETENTION_DAYS, |realm| realm.rules.message_retention_days);
     let days = match recipient {
         Recipient::Channel(id) => realm.channel(id)?.message_retention_days,
         Recipient::Direct(_) => None,
@@ -91,7 +95,7 @@ fn bound_of(realm: &RealmSnapshot, recipient: Recipient, now_s: i64) -> Option<i
 
 /// Returns the time before which messages go that are kept for so many days.
 fn bound(days: i64, now_s: i64) -> Option<i64> {
-    (days > 0).then(|| now_s.saturating_sub(days.saturating_mul(DAY_S)))
+    (days > 0).then(|| now_s.saturating_sub(days.saturating_mul(SECONDS_PER_DAY)))
 }
 
 async fn expire_of<S>(store: &S, (recipient, before_s): (Recipient, i64), now_s: i64) -> Result<usize, StoreError>
@@ -100,20 +104,21 @@ where
 {
     let mut gone = 0;
     loop {
-        let old = store.sent_before(recipient, before_s, AT_ONCE).await?;
+        let old = store.messages_sent_before(recipient, before_s, AT_ONCE).await?;
         // Nobody's flags are asked for.
-        let found = store.find(UserId(0), &old).await?;
+        let found = store.find_messages(UserId(0), &old).await?;
         let messages: Vec<Message> = found.into_iter().map(|(message, _)| message).collect();
-        let realm = store.realm();
+        let realm = store.snapshot();
         if bound_of(&realm, recipient, now_s) != Some(before_s) {
             // They are kept for another time since.
             return Ok(gone);
         }
-        let decided = WriteGuard::new(&realm, &messages);
+        let decided = MessageWriteGuard::new(&realm, &messages);
         let is_last = old.len() < AT_ONCE;
         // What has changed in the meantime is looked at the next time.
         if messages.is_empty()
-            || store.delete(&decided, (now_s, deletion_events(&messages))).await? == WriteOutcome::Unchanged
+            || store.delete_messages(&decided, (now_s, deletion_events(&messages))).await?
+                == MessageWriteOutcome::Unchanged
         {
             return Ok(gone);
         }
@@ -133,7 +138,7 @@ fn deletion_events(messages: &[Message]) -> Vec<NewEvent> {
     }
     let of_topic = |messages: Vec<&Message>| {
         let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
-        messages.first().map(|first| deleted(first, &ids)).unwrap_or_default()
+        messages.first().map(|first| delete_message_events(first, &ids)).unwrap_or_default()
     };
     topics.into_values().flat_map(of_topic).collect()
 }
@@ -142,28 +147,28 @@ fn deletion_events(messages: &[Message]) -> Vec<NewEvent> {
 mod tests {
     use super::*;
     use crate::id::ChannelId;
-    use crate::model::change::RealmChange;
-    use crate::model::channel::{Channel, Privacy};
-    use crate::model::realm::RealmRules;
+    use crate::model::channel::{Channel, ChannelPrivacy};
+    use crate::model::realm::RealmPermissionSettings;
+    use crate::model::realm_change::RealmChange;
     use crate::testing;
 
     #[test]
     fn a_channel_that_says_nothing_keeps_messages_as_long_as_the_organization() {
         let channel = |id, days| {
-            let channel = Channel { message_retention_days: days, ..testing::channel(id, Privacy::Public) };
+            let channel = Channel { message_retention_days: days, ..testing::channel(id, ChannelPrivacy::Public) };
             RealmChange::Channel(Box::new(channel))
         };
         let days = [(20, None), (21, Some(-1)), (22, Some(3)), (23, Some(i64::MAX)), (24, Some(0))];
         let found = |usual| {
-            let rules = RealmRules { message_retention_days: usual, ..RealmRules::default() };
+            let rules = RealmPermissionSettings { message_retention_days: usual, ..RealmPermissionSettings::default() };
             let realm = testing::realm(rules, days.map(|(id, days)| channel(id, days)).into());
-            let mut bounds = bounds(&realm, 10 * DAY_S);
+            let mut bounds = bounds(&realm, 10 * SECONDS_PER_DAY);
             bounds.sort_unstable_by_key(|(recipient, _)| i64::from(*recipient));
             bounds
         };
         let of = |id| Recipient::Channel(ChannelId(id));
-        let own = [(of(22), 7 * DAY_S), (of(23), 10 * DAY_S - i64::MAX)];
+        let own = [(of(22), 7 * SECONDS_PER_DAY), (of(23), 10 * SECONDS_PER_DAY - i64::MAX)];
         assert_eq!(found(-1), own);
-        assert_eq!(found(4), [(of(20), 6 * DAY_S), own[0], own[1]]);
+        assert_eq!(found(4), [(of(20), 6 * SECONDS_PER_DAY), own[0], own[1]]);
     }
 }

@@ -2,34 +2,36 @@
 //!
 //! A message is permitted and rendered twice: when it is scheduled, so that its author learns at once what is wrong
 //! with it, and when it goes out, by what is true then. It goes out, or fails, in the transaction that ends its waiting
-//! ([`ScheduledStore::settle`]): any node may try, the first one does it, and a node that dies leaves it as it was.
+//! ([`ScheduledMessageStore::end_scheduled_message`]): any node may try, the first one does it, and a node that dies
+//! leaves it as it was.
 
-pub mod change;
 pub mod delivery;
+pub mod scheduling;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::StoreError;
-use crate::id::{ChannelId, EventId, MessageId, ScheduledId, UserId};
-use crate::log::event::{EventAudience, NewEvent};
+use crate::event_log::event::{EventAudience, NewEvent};
+use crate::id::{ChannelId, EventId, MessageId, ScheduledMessageId, UserId};
 use crate::messages::compose::{ChannelRef, RequestedRecipient, SendRequest};
-use crate::messages::store::{MessageDestination, NewMessage, WriteOutcome};
-use crate::wire::add;
+use crate::messages::store::{MessageDestination, MessageWriteOutcome, NewMessage};
+use crate::wire_format::add;
 
-/// Messages of one user that wait at once. Not specified; we stop where no person can know them all.
-pub const MAX_SCHEDULED: usize = 1_000;
-/// Seconds after its time at which a message is not sent any more: what was right to say then may be wrong now.
+/// The maximum number of scheduled messages of one user. Not specified; no person can know more.
+pub const MAX_SCHEDULED_MESSAGES_PER_USER: usize = 1_000;
+/// The maximum delay, in seconds after its scheduled time, with which a message is still sent: later, what it says may
+/// be wrong.
 ///
 /// # Source
 /// Not specified; the number of the existing server.
-pub const MAX_LATE_S: i64 = 600;
+pub const MAX_DELIVERY_DELAY_S: i64 = 600;
 
 /// A scheduled message, waiting or failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduledMessage {
     /// Its number.
-    pub id: ScheduledId,
+    pub id: ScheduledMessageId,
     /// Who sends it.
     pub user_id: UserId,
     /// Where it goes.
@@ -59,12 +61,12 @@ pub enum ScheduledDestination {
     Direct(Vec<UserId>),
 }
 
-/// An update of a scheduled message; fields that are `None` stay. What `to` means depends on the kind of place, and
-/// when that is not given, on the message: [`ScheduledMessageUpdate::read`].
+/// An update of a scheduled message; fields that are `None` are not changed. What `to` means depends on `kind` or,
+/// without it, on the message: see [`ScheduledMessageUpdate::with_parsed_recipient`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduledMessageUpdate<T = ScheduledRecipient> {
     /// The kind of place, when it is given.
-    pub kind: Option<ScheduledType>,
+    pub kind: Option<ScheduledDestinationType>,
     /// Where.
     pub to: Option<T>,
     /// The text.
@@ -77,7 +79,7 @@ pub struct ScheduledMessageUpdate<T = ScheduledRecipient> {
 
 /// The type of a scheduled message's destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScheduledType {
+pub enum ScheduledDestinationType {
     /// A channel.
     Channel,
     /// People.
@@ -93,9 +95,9 @@ pub enum ScheduledRecipient {
     Direct(Vec<UserId>),
 }
 
-/// The reason why a message is not scheduled, or stays as it is.
+/// The reason why a message is not scheduled or not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ScheduledError {
+pub enum ScheduledMessageError {
     /// Nothing is said of what to change.
     #[error("Nothing to change")]
     NothingToChange,
@@ -115,53 +117,53 @@ pub enum ScheduledError {
     #[error("Scheduled message does not exist")]
     NoneSuch,
     /// The user has as many as one may have.
-    #[error("Too many scheduled messages (maximum {MAX_SCHEDULED}).")]
+    #[error("Too many scheduled messages (maximum {MAX_SCHEDULED_MESSAGES_PER_USER}).")]
     TooMany,
 }
 
-/// Lets a time pass that is still to come.
+/// Checks that a time is in the future, and returns it.
 ///
 /// # Errors
-/// [`ScheduledError::NotInFuture`].
-pub fn in_future(due_s: i64, now_s: i64) -> Result<i64, ScheduledError> {
-    if due_s > now_s { Ok(due_s) } else { Err(ScheduledError::NotInFuture) }
+/// [`ScheduledMessageError::NotInFuture`].
+pub fn require_future_time(due_s: i64, now_s: i64) -> Result<i64, ScheduledMessageError> {
+    if due_s > now_s { Ok(due_s) } else { Err(ScheduledMessageError::NotInFuture) }
 }
 
 impl<T> ScheduledMessageUpdate<T> {
-    /// Lets a revision pass that says something and nothing by halves, whatever it is of.
+    /// Checks that the update has changes, and that they are complete and consistent.
     ///
     /// # Source
     /// Specification, `PATCH /scheduled_messages/{scheduled_message_id}`.
     ///
     /// # Errors
     /// The first of: nothing is given; a type without `to`; a channel without topic; a time that is over.
-    pub fn check(&self, now_s: i64) -> Result<(), ScheduledError> {
+    pub fn validate(&self, now_s: i64) -> Result<(), ScheduledMessageError> {
         let Self { kind, to, content, topic, due_s } = self;
         let texts = content.is_some() || topic.is_some();
         if !texts && kind.is_none() && to.is_none() && due_s.is_none() {
-            return Err(ScheduledError::NothingToChange);
+            return Err(ScheduledMessageError::NothingToChange);
         }
         if self.kind.is_some() && self.to.is_none() {
-            return Err(ScheduledError::NoReceiver);
+            return Err(ScheduledMessageError::NoReceiver);
         }
-        if self.kind == Some(ScheduledType::Channel) && self.topic.is_none() {
-            return Err(ScheduledError::NoTopic);
+        if self.kind == Some(ScheduledDestinationType::Channel) && self.topic.is_none() {
+            return Err(ScheduledMessageError::NoTopic);
         }
-        self.due_s.map_or(Ok(()), |due_s| in_future(due_s, now_s).map(drop))
+        self.due_s.map_or(Ok(()), |due_s| require_future_time(due_s, now_s).map(drop))
     }
 
-    /// Returns the revision with its place read as the kind of place that the message will have.
+    /// Returns the update with its recipient parsed for the destination type that the message will have.
     ///
     /// # Errors
     /// Those of `read`.
-    pub fn read<E>(
+    pub fn with_parsed_recipient<E>(
         &self,
         before: &ScheduledMessage,
-        read: impl FnOnce(ScheduledType, &T) -> Result<ScheduledRecipient, E>,
+        read: impl FnOnce(ScheduledDestinationType, &T) -> Result<ScheduledRecipient, E>,
     ) -> Result<ScheduledMessageUpdate, E> {
         let kind = self.kind.unwrap_or(match before.to {
-            ScheduledDestination::Channel(..) => ScheduledType::Channel,
-            ScheduledDestination::Direct(_) => ScheduledType::Direct,
+            ScheduledDestination::Channel(..) => ScheduledDestinationType::Channel,
+            ScheduledDestination::Direct(_) => ScheduledDestinationType::Direct,
         });
         let to = self.to.as_ref().map(|to| read(kind, to)).transpose()?;
         let (content, topic) = (self.content.clone(), self.topic.clone());
@@ -170,14 +172,14 @@ impl<T> ScheduledMessageUpdate<T> {
 }
 
 impl ScheduledMessageUpdate {
-    /// Returns the message as it is wanted, and whether more of it changes than its time; then it has to be composed
+    /// Returns the message with the update applied, and whether more than its time changed, so that it must be composed
     /// again.
     ///
     /// # Errors
     /// When it failed and gets no new time, or is to go to a channel and has no topic.
-    pub fn applied(&self, before: &ScheduledMessage) -> Result<(ScheduledMessage, bool), ScheduledError> {
+    pub fn apply_to(&self, before: &ScheduledMessage) -> Result<(ScheduledMessage, bool), ScheduledMessageError> {
         if before.failure.is_some() && self.due_s.is_none() {
-            return Err(ScheduledError::NotInFuture);
+            return Err(ScheduledMessageError::NotInFuture);
         }
         let old_topic = match &before.to {
             ScheduledDestination::Channel(_, topic) => Some(topic),
@@ -185,7 +187,7 @@ impl ScheduledMessageUpdate {
         };
         let to = match (&self.to, &before.to) {
             (Some(ScheduledRecipient::Channel(id)), _) | (None, ScheduledDestination::Channel(id, _)) => {
-                let topic = self.topic.as_ref().or(old_topic).ok_or(ScheduledError::NoTopic)?;
+                let topic = self.topic.as_ref().or(old_topic).ok_or(ScheduledMessageError::NoTopic)?;
                 ScheduledDestination::Channel(*id, topic.clone())
             }
             (Some(ScheduledRecipient::Direct(users)), _) | (None, ScheduledDestination::Direct(users)) => {
@@ -200,9 +202,9 @@ impl ScheduledMessageUpdate {
 }
 
 impl ScheduledMessage {
-    /// Returns what its sender wants to send.
+    /// Returns the send request for the message.
     #[must_use]
-    pub fn send_request(&self) -> SendRequest<'_> {
+    pub fn to_send_request(&self) -> SendRequest<'_> {
         let to = match &self.to {
             ScheduledDestination::Channel(id, topic) => RequestedRecipient::Channel(ChannelRef::Id(*id), topic),
             ScheduledDestination::Direct(users) => RequestedRecipient::Ids(users),
@@ -217,9 +219,9 @@ impl ScheduledMessage {
         }
     }
 
-    /// Returns the same, as it was read and rendered when it was composed.
+    /// Returns the scheduled message with the content, topic and HTML of the composed message.
     #[must_use]
-    pub fn composed(self, message: &NewMessage) -> Self {
+    pub fn with_composed_content(self, message: &NewMessage) -> Self {
         let composed = &message.event.message;
         let to = match &message.to {
             MessageDestination::Channel { channel_id, .. } => {
@@ -232,9 +234,9 @@ impl ScheduledMessage {
         Self { to, content: composed.content.clone(), html: composed.html.clone(), read_by_sender, ..self }
     }
 
-    /// Returns the object of the wire.
+    /// Returns the scheduled-message object of the wire.
     #[must_use]
-    pub fn object(&self) -> Value {
+    pub fn to_wire_object(&self) -> Value {
         let mut object = json!({
             "scheduled_message_id": self.id,
             "content": self.content,
@@ -250,33 +252,33 @@ impl ScheduledMessage {
         object
     }
 
-    /// Told when it is scheduled.
+    /// Returns the event that reports the message as scheduled.
     #[must_use]
-    pub fn added(&self) -> NewEvent {
-        self.event(json!({"op": "add", "scheduled_messages": [self.object()]}))
+    pub fn added_event(&self) -> NewEvent {
+        self.event(json!({"op": "add", "scheduled_messages": [self.to_wire_object()]}))
     }
 
-    /// Told when it is another now, or failed.
+    /// Returns the event that reports the scheduled message as changed or failed.
     #[must_use]
-    pub fn updated(&self) -> NewEvent {
-        self.event(json!({"op": "update", "scheduled_message": self.object()}))
+    pub fn updated_event(&self) -> NewEvent {
+        self.event(json!({"op": "update", "scheduled_message": self.to_wire_object()}))
     }
 
-    /// Told when it went out, or was given up.
+    /// Returns the event that reports the scheduled message as sent or deleted.
     #[must_use]
-    pub fn removed(&self) -> NewEvent {
+    pub fn removed_event(&self) -> NewEvent {
         self.event(json!({"op": "remove", "scheduled_message_id": self.id}))
     }
 
     fn event(&self, more: Value) -> NewEvent {
         let mut event = json!({"type": "scheduled_messages"});
         add(&mut event, more);
-        NewEvent::plain(EventAudience::users([self.user_id]), event)
+        NewEvent::same_for_everyone(EventAudience::from_users([self.user_id]), event)
     }
 
-    /// Returns the notice to its sender when it did not go out, among their own notes.
+    /// Returns the notice that the message was not sent, for the sender's messages to themselves.
     #[must_use]
-    pub fn notice(&self, failure: &str) -> String {
+    pub fn failure_notice(&self, failure: &str) -> String {
         let quoted: Vec<String> = failure.lines().map(|line| format!("> {line}")).collect();
         let (due_s, quoted) = (self.due_s, quoted.join("\n"));
         format!(
@@ -291,9 +293,9 @@ fn others(users: &[UserId], sender: UserId) -> Vec<UserId> {
     if others.is_empty() { vec![sender] } else { others }
 }
 
-/// The way in which a scheduled message stops waiting.
+/// The way in which a scheduled message ends: sent or failed.
 #[derive(Debug, Clone)]
-pub enum ScheduledEnd {
+pub enum ScheduledMessageEnd {
     /// It goes out.
     Sent(Box<NewMessage>),
     /// It fails.
@@ -307,7 +309,7 @@ pub enum ScheduledEnd {
 
 /// The outcome of ending a scheduled message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScheduledOutcome {
+pub enum ScheduledEndOutcome {
     /// It is durable.
     Done {
         /// The number of the message that went out, or of the notice.
@@ -321,34 +323,51 @@ pub enum ScheduledOutcome {
 
 /// The store of scheduled messages.
 #[async_trait]
-pub trait ScheduledStore: Send + Sync {
-    /// Keeps a message, whose number and revision are given here, and notifies its sender. `None` when they have
-    /// [`MAX_SCHEDULED`] already.
-    async fn schedule(&self, message: ScheduledMessage, at_s: i64) -> Result<Option<ScheduledId>, StoreError>;
+pub trait ScheduledMessageStore: Send + Sync {
+    /// Stores a scheduled message, assigns its id and revision, and notifies its sender. `None` when they have
+    /// [`MAX_SCHEDULED_MESSAGES_PER_USER`] already.
+    async fn add_scheduled_message(
+        &self,
+        message: ScheduledMessage,
+        at_s: i64,
+    ) -> Result<Option<ScheduledMessageId>, StoreError>;
 
-    /// A user's messages, the next one first.
-    async fn scheduled_of(&self, user_id: UserId) -> Result<Vec<ScheduledMessage>, StoreError>;
+    /// Returns a user's scheduled messages, the next one first.
+    async fn scheduled_messages_of_user(&self, user_id: UserId) -> Result<Vec<ScheduledMessage>, StoreError>;
 
-    /// Makes the message of that number this, and notifies its sender. [`WriteOutcome::Unchanged`] when its revision is
-    /// another, or it is gone.
-    async fn reschedule(&self, message: ScheduledMessage, at_s: i64) -> Result<WriteOutcome, StoreError>;
+    /// Replaces the scheduled message of that id and notifies its sender. [`MessageWriteOutcome::Unchanged`] when its
+    /// revision differs or it is gone.
+    async fn update_scheduled_message(
+        &self,
+        message: ScheduledMessage,
+        at_s: i64,
+    ) -> Result<MessageWriteOutcome, StoreError>;
 
-    /// Gives a user's message up. Says whether there was one.
-    async fn unschedule(&self, user_id: UserId, id: ScheduledId, at_s: i64) -> Result<bool, StoreError>;
+    /// Deletes a user's scheduled message, and returns whether it existed. Says whether there was one.
+    async fn delete_scheduled_message(
+        &self,
+        user_id: UserId,
+        id: ScheduledMessageId,
+        at_s: i64,
+    ) -> Result<bool, StoreError>;
 
-    /// A user's message of that number.
-    async fn scheduled(&self, user_id: UserId, id: ScheduledId) -> Result<Option<ScheduledMessage>, StoreError>;
+    /// Returns a user's scheduled message of that id.
+    async fn find_scheduled_message(
+        &self,
+        user_id: UserId,
+        id: ScheduledMessageId,
+    ) -> Result<Option<ScheduledMessage>, StoreError>;
 
-    /// Messages of all users whose time has come and that have not failed, the oldest first, at most `limit`.
-    async fn due(&self, now_s: i64, limit: usize) -> Result<Vec<ScheduledMessage>, StoreError>;
+    /// Returns scheduled messages of all users that are due and have not failed, the oldest first, at most `limit`.
+    async fn due_scheduled_messages(&self, now_s: i64, limit: usize) -> Result<Vec<ScheduledMessage>, StoreError>;
 
-    /// Ends the waiting of a message as it was read, and notifies its sender: all of it, or nothing.
-    async fn settle(
+    /// Sends or fails a scheduled message as it was read, in one transaction, and notifies its sender.
+    async fn end_scheduled_message(
         &self,
         message: &ScheduledMessage,
-        end: ScheduledEnd,
+        end: ScheduledMessageEnd,
         at_s: i64,
-    ) -> Result<ScheduledOutcome, StoreError>;
+    ) -> Result<ScheduledEndOutcome, StoreError>;
 }
 
 #[cfg(test)]
@@ -357,7 +376,7 @@ mod tests {
 
     fn to_channel() -> ScheduledMessage {
         ScheduledMessage {
-            id: ScheduledId(7),
+            id: ScheduledMessageId(7),
             user_id: UserId(4),
             to: ScheduledDestination::Channel(ChannelId(20), "lunch".to_owned()),
             content: "hi".to_owned(),
@@ -374,19 +393,22 @@ mod tests {
         ScheduledMessageUpdate { kind: None, to: None, content: None, topic: None, due_s: None }
     }
 
-    fn said(result: Result<(), ScheduledError>) -> String {
+    fn said(result: Result<(), ScheduledMessageError>) -> String {
         result.map_or_else(|error| error.to_string(), |()| String::new())
     }
 
     #[test]
     fn a_revision_says_something_and_nothing_by_halves() {
-        let check = |revision: ScheduledMessageUpdate| said(revision.check(50));
+        let check = |revision: ScheduledMessageUpdate| said(revision.validate(50));
         assert_eq!(check(nothing()), "Nothing to change");
-        let kind =
-            ScheduledMessageUpdate { kind: Some(ScheduledType::Direct), topic: Some("x".to_owned()), ..nothing() };
+        let kind = ScheduledMessageUpdate {
+            kind: Some(ScheduledDestinationType::Direct),
+            topic: Some("x".to_owned()),
+            ..nothing()
+        };
         assert_eq!(check(kind), "Recipient required when updating type of scheduled message.");
         let to = Some(ScheduledRecipient::Channel(ChannelId(20)));
-        let channel = ScheduledMessageUpdate { kind: Some(ScheduledType::Channel), to, ..nothing() };
+        let channel = ScheduledMessageUpdate { kind: Some(ScheduledDestinationType::Channel), to, ..nothing() };
         assert_eq!(check(channel.clone()), "Topic required when updating scheduled message type to channel.");
         assert_eq!(check(ScheduledMessageUpdate { topic: Some("x".to_owned()), ..channel }), "");
         let at = |due_s| ScheduledMessageUpdate { due_s: Some(due_s), ..nothing() };
@@ -398,32 +420,32 @@ mod tests {
     fn a_message_that_failed_needs_a_new_time_and_has_not_failed_then() {
         let failed = ScheduledMessage { failure: Some("no".to_owned()), ..to_channel() };
         let text = ScheduledMessageUpdate { content: Some("x".to_owned()), ..nothing() };
-        assert_eq!(said(text.applied(&failed).map(drop)), "Scheduled delivery time must be in the future.");
+        assert_eq!(said(text.apply_to(&failed).map(drop)), "Scheduled delivery time must be in the future.");
         let time = ScheduledMessageUpdate { due_s: Some(200), ..nothing() };
-        assert_eq!(time.applied(&failed), Ok((ScheduledMessage { due_s: 200, ..to_channel() }, false)));
+        assert_eq!(time.apply_to(&failed), Ok((ScheduledMessage { due_s: 200, ..to_channel() }, false)));
     }
 
     #[test]
     fn what_is_not_given_stays() {
         let topic = ScheduledMessageUpdate { topic: Some("dinner".to_owned()), ..nothing() };
-        let (changed, recompose) = topic.applied(&to_channel()).unwrap();
+        let (changed, recompose) = topic.apply_to(&to_channel()).unwrap();
         assert_eq!((changed.to, recompose), (ScheduledDestination::Channel(ChannelId(20), "dinner".to_owned()), true));
         let people = ScheduledMessageUpdate {
-            kind: Some(ScheduledType::Direct),
+            kind: Some(ScheduledDestinationType::Direct),
             to: Some(ScheduledRecipient::Direct(vec![UserId(2)])),
             ..nothing()
         };
-        let (direct, _) = people.applied(&to_channel()).unwrap();
+        let (direct, _) = people.apply_to(&to_channel()).unwrap();
         assert_eq!(direct.to, ScheduledDestination::Direct(vec![UserId(2)]));
         // Of direct messages the topic is ignored.
-        assert_eq!(topic.applied(&direct).unwrap(), (direct.clone(), false));
+        assert_eq!(topic.apply_to(&direct).unwrap(), (direct.clone(), false));
         let back = ScheduledMessageUpdate { to: Some(ScheduledRecipient::Channel(ChannelId(20))), ..nothing() };
-        assert_eq!(back.applied(&direct), Err(ScheduledError::NoTopic));
+        assert_eq!(back.apply_to(&direct), Err(ScheduledMessageError::NoTopic));
     }
 
     #[test]
     fn the_object_has_the_keys_of_its_kind() {
-        let object = to_channel().object();
+        let object = to_channel().to_wire_object();
         assert_eq!((&object["type"], &object["to"], &object["topic"]), (&json!("stream"), &json!(20), &json!("lunch")));
         let direct = ScheduledMessage {
             to: ScheduledDestination::Direct(vec![UserId(2)]),
@@ -431,7 +453,7 @@ mod tests {
             ..to_channel()
         };
         assert_eq!(
-            direct.object(),
+            direct.to_wire_object(),
             json!({
                 "scheduled_message_id": 7, "type": "private", "to": [2], "content": "hi",
                 "rendered_content": "<p>hi</p>", "scheduled_delivery_timestamp": 100, "failed": true,
@@ -441,7 +463,7 @@ mod tests {
 
     #[test]
     fn the_notice_quotes_every_line() {
-        let notice = to_channel().notice("a\nb");
+        let notice = to_channel().failure_notice("a\nb");
         assert!(notice.ends_with("error:\n\n> a\n> b\n\n[View scheduled messages](#scheduled)"), "{notice}");
         assert!(notice.contains("<time:100>"), "{notice}");
     }

@@ -5,25 +5,25 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::StoreError;
+use crate::event_log::event::{NewEvent, NewMessageEvent};
 use crate::id::{AttachmentId, ChannelId, EventId, MessageId, UserId};
-use crate::log::event::{MessageEvent, NewEvent};
-use crate::messages::narrow::{MessageSelection, MessageWindow};
+use crate::messages::narrow::{MessageWindow, ReadableMessageSelection};
 use crate::model::flag_change::FlagOp;
-use crate::model::message::{ContentFlags, Conversation, EditHistoryEntry, Flag, Message, Reaction};
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::message::{ContentFlags, Conversation, EditHistoryEntry, Message, MessageFlag, Reaction};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user_message::{UnreadMessages, UserMessage};
-use crate::wire::StoredMessage;
+use crate::wire_format::MessageWithCachedJson;
 
 /// A message to append.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
-    /// [`RealmSnapshot::changed`] of the state it was permitted on; it is sent unless
-    /// [`RealmSnapshot::rules_changed`] has gone beyond.
+    /// [`RealmSnapshot::changed_at`] of the state it was permitted on; it is sent unless
+    /// [`RealmSnapshot::message_rules_changed_at`] has gone beyond.
     pub decided_at: EventId,
     /// Where it goes. It replaces the event's recipient.
     pub to: MessageDestination,
     /// The message and what its event says. The numbers in it are replaced.
-    pub event: MessageEvent,
+    pub event: NewMessageEvent,
     /// The uploads that it uses.
     pub attachments: Vec<AttachmentId>,
 }
@@ -60,8 +60,8 @@ pub enum SendOutcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessagePage {
     /// The messages, each with the reader's flags.
-    pub messages: Vec<(Arc<StoredMessage>, Vec<Flag>)>,
-    /// Where they were looked for; [`crate::messages::narrow::NEWEST`] for "after the last".
+    pub messages: Vec<(Arc<MessageWithCachedJson>, Vec<MessageFlag>)>,
+    /// Where they were looked for; [`crate::messages::narrow::NEWEST_ANCHOR`] for "after the last".
     pub anchor: MessageId,
     /// Whether the message at the anchor is among them.
     pub found_anchor: bool,
@@ -74,39 +74,44 @@ pub struct MessagePage {
 /// The realm position and message revisions that a message write was decided on.
 ///
 /// The store compares it inside the transaction that writes. When the realm's rules or one of the messages have changed
-/// since, it writes nothing, brings the realm in memory forward, and returns [`WriteOutcome::Unchanged`]; the caller reads
-/// again and takes the decision again.
+/// since, it writes nothing, brings the realm in memory forward, and returns [`MessageWriteOutcome::Unchanged`]; the
+/// caller reads again and takes the decision again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WriteGuard {
-    /// [`RealmSnapshot::changed`] of the realm; refused when [`RealmSnapshot::rules_changed`] has gone beyond.
+pub struct MessageWriteGuard {
+    /// [`RealmSnapshot::changed_at`] of the realm; refused when [`RealmSnapshot::message_rules_changed_at`] has gone
+    /// beyond.
     pub realm: EventId,
     /// The messages, each with the [`Message::revision`] that was read.
     pub messages: Vec<(MessageId, EventId)>,
 }
 
-impl WriteGuard {
-    /// Returns the state of these messages, read in that realm or before.
+impl MessageWriteGuard {
+    /// Returns the guard of these messages, read in that realm or before.
     #[must_use]
     pub fn new<'m>(realm: &RealmSnapshot, messages: impl IntoIterator<Item = &'m Message>) -> Self {
         let messages = messages.into_iter().map(|message| (message.id, message.revision)).collect();
-        Self { realm: realm.changed(), messages }
+        Self { realm: realm.changed_at(), messages }
     }
 }
 
-/// As [`WriteGuard`], of a user's own copies, which are read by the thousand and without their revisions.
+/// Like [`MessageWriteGuard`], for a user's own copies of messages, which are read by the thousand and without their
+/// revisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlagWriteGuard {
-    /// [`RealmSnapshot::changed`] of the realm; refused when [`RealmSnapshot::rules_changed`] has gone beyond.
+    /// [`RealmSnapshot::changed_at`] of the realm; refused when [`RealmSnapshot::message_rules_changed_at`] has gone
+    /// beyond.
     pub realm: EventId,
-    /// [`EventLog::head`](crate::log::store::EventLog::head) before the copies were read; refused when one of the messages was edited or moved after it.
+    /// [`EventLog::last_event_id`](crate::event_log::store::EventLog::last_event_id) before the copies were read;
+    /// refused when one of the messages was edited or moved after it.
     pub log: EventId,
     /// The messages, in the order of their numbers.
     pub messages: Vec<MessageId>,
 }
 
-/// A change to one message, and to those that move with it.
+/// An edit of one message, with the messages that move with it.
 pub struct MessageEdit {
-    /// [`RealmSnapshot::changed`] of the state it was permitted on; when the realm has changed since, nothing is written.
+    /// [`RealmSnapshot::changed_at`] of the state it was permitted on; when the realm has changed since, nothing is
+    /// written.
     pub decided_at: EventId,
     /// The message.
     pub id: MessageId,
@@ -123,7 +128,7 @@ pub struct MessageEdit {
     pub moves: Vec<MessageId>,
     /// Whom the new text concerns, and the flag each gets for it. Where the text changes they take the place of those
     /// the message has for its text, whenever it got them.
-    pub flags: Vec<(UserId, Flag)>,
+    pub flags: Vec<(UserId, MessageFlag)>,
     /// Who did it; `None` for the server.
     pub user_id: Option<UserId>,
     /// When, in unix seconds.
@@ -134,7 +139,7 @@ pub struct MessageEdit {
 
 /// The outcome of an edit, a reaction or another message write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WriteOutcome {
+pub enum MessageWriteOutcome {
     /// It is durable; its last event stands at this place.
     Done(EventId),
     /// It was so already, or what it is about is gone or has changed; nothing was written.
@@ -153,104 +158,130 @@ pub struct ChannelTopic {
 /// The store of messages, flags and reactions.
 #[async_trait]
 pub trait MessageStore: Send + Sync {
-    /// Sends a message. Many are written in one transaction; each is answered after the commit that holds it.
-    async fn append(&self, message: NewMessage) -> Result<SendOutcome, StoreError>;
+    /// Appends a new message. Many are written in one transaction; each call returns after the commit that holds its
+    /// message.
+    async fn append_message(&self, message: NewMessage) -> Result<SendOutcome, StoreError>;
 
-    /// Returns the messages of these numbers that exist, in the order of their numbers, with the user's flags. Whether
-    /// the user may read them is not asked here.
-    async fn find(&self, user_id: UserId, ids: &[MessageId]) -> Result<Vec<(Message, Vec<Flag>)>, StoreError>;
+    /// Returns the messages of these ids that exist, in ascending order, with the user's flags. Whether the user may
+    /// read them is not checked.
+    async fn find_messages(
+        &self,
+        user_id: UserId,
+        ids: &[MessageId],
+    ) -> Result<Vec<(Message, Vec<MessageFlag>)>, StoreError>;
 
-    /// As [`MessageStore::find`] without the texts. The flags are those that decide what this flag changes: it and,
-    /// where it is [`Flag::Read`], [`Flag::Historical`] and those of mentions. Others may be there too.
-    async fn copies(&self, user_id: UserId, ids: &[MessageId], flag: Flag) -> Result<Vec<UserMessage>, StoreError>;
+    /// Returns messages like [`MessageStore::find_messages`], without content. Their flags include those that decide a
+    /// change of `flag`: itself and, for [`MessageFlag::Read`], [`MessageFlag::Historical`] and the mention flags.
+    /// Others may be there too.
+    async fn find_user_messages(
+        &self,
+        user_id: UserId,
+        ids: &[MessageId],
+        flag: MessageFlag,
+    ) -> Result<Vec<UserMessage>, StoreError>;
 
     /// Returns the messages of a selection around an anchor.
-    async fn window(&self, selection: &MessageSelection, window: MessageWindow) -> Result<MessagePage, StoreError>;
+    async fn load_message_window(
+        &self,
+        selection: &ReadableMessageSelection,
+        window: MessageWindow,
+    ) -> Result<MessagePage, StoreError>;
 
-    /// Returns the messages of a conversation from one on, with the time each was sent in unix seconds, the oldest
-    /// first.
-    async fn conversation(
+    /// Returns the messages of a conversation from one on, each with its time in unix seconds, the oldest first.
+    async fn conversation_messages_from(
         &self,
         conversation: &Conversation,
         from: MessageId,
     ) -> Result<Vec<(MessageId, i64)>, StoreError>;
 
-    /// Returns who wrote in a conversation or gave a reaction there, in the order of their numbers.
-    async fn participants(&self, conversation: &Conversation) -> Result<Vec<UserId>, StoreError>;
+    /// Returns the users who wrote or reacted in a conversation, in ascending order.
+    async fn conversation_participants(&self, conversation: &Conversation) -> Result<Vec<UserId>, StoreError>;
 
-    /// Returns whether the message is the first of its conversation that is there. Costs no I/O for a conversation that
-    /// was asked about lately.
-    async fn begins(&self, conversation: &Conversation, id: MessageId) -> Result<bool, StoreError>;
+    /// Returns whether the message is the first existing message of its conversation. Does no I/O for a conversation
+    /// that was asked about lately.
+    async fn is_first_in_conversation(&self, conversation: &Conversation, id: MessageId) -> Result<bool, StoreError>;
 
-    /// Returns whether exactly these users, in the order of their numbers, have written to each other.
-    async fn have_written(&self, users: &[UserId]) -> Result<bool, StoreError>;
+    /// Returns whether exactly these users, in ascending order, have written to each other.
+    async fn direct_conversation_exists(&self, users: &[UserId]) -> Result<bool, StoreError>;
 
     /// Returns the topics of a channel with messages within the selection, the newest first.
-    async fn topics(
+    async fn channel_topics(
         &self,
-        selection: &MessageSelection,
+        selection: &ReadableMessageSelection,
         channel_id: ChannelId,
     ) -> Result<Vec<ChannelTopic>, StoreError>;
 
-    /// Returns the newest messages of the selection that the reader has not read, at most `limit`.
-    async fn unread(&self, selection: &MessageSelection, limit: usize) -> Result<UnreadMessages, StoreError>;
+    /// Returns the reader's newest unread messages of the selection, at most `limit`.
+    async fn unread_messages(
+        &self,
+        selection: &ReadableMessageSelection,
+        limit: usize,
+    ) -> Result<UnreadMessages, StoreError>;
 
     /// Returns the oldest message of each of these channels that has one.
-    async fn first_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError>;
+    async fn first_channel_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError>;
 
-    /// Returns how many messages each channel was sent since that time in unix seconds, where there were any. Looks at
-    /// each of these messages once.
-    async fn traffic(&self, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError>;
+    /// Returns the number of messages that each channel received since that time in unix seconds, where there were any.
+    /// Looks at each of these messages once.
+    async fn channel_message_counts_since(&self, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError>;
 
-    /// Returns the sets of users the user is in, all of them in the order of their numbers, with the newest message of
-    /// each; the newest first, at most `limit`.
-    async fn recent_directs(&self, user_id: UserId, limit: usize) -> Result<Vec<(Vec<UserId>, MessageId)>, StoreError>;
-
-    /// Returns who has read a message that they received, in the order of their numbers, and for whom it counts as read
-    /// ([`UserMessage::counts_as_read`]). Its sender is left out.
-    async fn readers(&self, message: &Message) -> Result<Vec<UserId>, StoreError>;
-
-    /// Numbers of the user's messages with a flag other than [`Flag::Read`], in order.
-    async fn flagged(&self, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError>;
-
-    /// Sets or takes away a user's flag on those of the messages that exist. [`WriteOutcome::Unchanged`] when what was
-    /// decided on has changed.
-    async fn set_flag(
+    /// Returns the user's direct-message conversations, each as its users in ascending order with its newest message;
+    /// the newest first, at most `limit`.
+    async fn recent_direct_conversations(
         &self,
         user_id: UserId,
-        flag: (Flag, FlagOp),
+        limit: usize,
+    ) -> Result<Vec<(Vec<UserId>, MessageId)>, StoreError>;
+
+    /// Returns the users who read a message that they received, and those for whom it counts as read
+    /// ([`UserMessage::counts_as_read`]), in ascending order, without its sender. Its sender is left out.
+    async fn message_readers(&self, message: &Message) -> Result<Vec<UserId>, StoreError>;
+
+    /// Returns the ids of the user's messages with a flag other than [`MessageFlag::Read`], in ascending order.
+    async fn flagged_message_ids(&self, user_id: UserId, flag: MessageFlag) -> Result<Vec<MessageId>, StoreError>;
+
+    /// Adds or removes a user's flag on the given messages that exist. [`MessageWriteOutcome::Unchanged`] when what was
+    /// decided on has changed.
+    async fn change_flag(
+        &self,
+        user_id: UserId,
+        flag: (MessageFlag, FlagOp),
         decided: &FlagWriteGuard,
         event: (i64, NewEvent),
-    ) -> Result<WriteOutcome, StoreError>;
+    ) -> Result<MessageWriteOutcome, StoreError>;
 
-    /// Edits a message, and moves those that go with it.
-    async fn edit(&self, edit: MessageEdit) -> Result<WriteOutcome, StoreError>;
+    /// Writes an edit of a message, and moves the messages that move with it.
+    async fn edit_message(&self, edit: MessageEdit) -> Result<MessageWriteOutcome, StoreError>;
 
-    /// Returns the earlier states of several messages, of each the newest first.
-    async fn edits_of(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, EditHistoryEntry)>, StoreError>;
+    /// Returns the edit histories of several messages, each the newest first.
+    async fn edit_histories(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, EditHistoryEntry)>, StoreError>;
 
-    /// Returns the earlier states of a message, the newest first.
-    async fn edits(&self, id: MessageId) -> Result<Vec<EditHistoryEntry>, StoreError>;
+    /// Returns the edit history of a message, the newest first.
+    async fn edit_history(&self, id: MessageId) -> Result<Vec<EditHistoryEntry>, StoreError>;
 
-    /// Deletes messages with everything users made of them. [`WriteOutcome::Unchanged`] when there are none, one of them is
-    /// gone, or what was decided on has changed.
-    async fn delete(&self, decided: &WriteGuard, event: (i64, Vec<NewEvent>)) -> Result<WriteOutcome, StoreError>;
-
-    /// Adds a reaction to the one message it was decided on; [`WriteOutcome::Unchanged`] when it is there, the message is
-    /// not, or what was decided on has changed.
-    async fn react(
+    /// Deletes messages with everything that users added to them. [`MessageWriteOutcome::Unchanged`] when there are
+    /// none, one is gone, or what was decided on has changed.
+    async fn delete_messages(
         &self,
-        decided: &WriteGuard,
+        decided: &MessageWriteGuard,
+        event: (i64, Vec<NewEvent>),
+    ) -> Result<MessageWriteOutcome, StoreError>;
+
+    /// Adds a reaction to the one message it was decided on. [`MessageWriteOutcome::Unchanged`] when it exists, the
+    /// message does not, or what was decided on has changed.
+    async fn add_reaction(
+        &self,
+        decided: &MessageWriteGuard,
         reaction: &Reaction,
         event: (i64, NewEvent),
-    ) -> Result<WriteOutcome, StoreError>;
+    ) -> Result<MessageWriteOutcome, StoreError>;
 
-    /// Takes a reaction away from the one message it was decided on; [`WriteOutcome::Unchanged`] when it is not there, or what
-    /// was decided on has changed.
-    async fn unreact(
+    /// Removes a reaction from the one message it was decided on. [`MessageWriteOutcome::Unchanged`] when it does not
+    /// exist, or what was decided on has changed.
+    async fn remove_reaction(
         &self,
-        decided: &WriteGuard,
+        decided: &MessageWriteGuard,
         reaction: &Reaction,
         event: (i64, NewEvent),
-    ) -> Result<WriteOutcome, StoreError>;
+    ) -> Result<MessageWriteOutcome, StoreError>;
 }

@@ -8,18 +8,18 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
 use crate::StoreError;
+use crate::event_log::event::{self, NewEvent};
 use crate::id::{EventId, UserId};
 use crate::limits::MAX_MESSAGE_CHARS;
-use crate::log::event::{self, NewEvent};
-use crate::messages::store::WriteOutcome;
-use crate::model::message::{Message, SUBMESSAGE_KIND, Submessage};
+use crate::messages::store::MessageWriteOutcome;
+use crate::model::message::{Message, Submessage, WIDGET_SUBMESSAGE_TYPE};
 
-/// Characters of a submessage. Not specified; it is a vote or a line.
+/// The maximum number of characters of a submessage. Not specified; it is a vote or a line.
 pub const MAX_SUBMESSAGE_CHARS: usize = 1_000;
-/// Submessages of one message. Not specified; all of them are shown with it, whoever reads it.
-pub const MAX_SUBMESSAGES: usize = 2_000;
+/// The maximum number of submessages of one message. Not specified; all of them are shown with it, whoever reads it.
+pub const MAX_SUBMESSAGES_PER_MESSAGE: usize = 2_000;
 
-/// The reason why nothing is added to a message.
+/// The reason why a submessage or widget is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WidgetError {
     /// The message takes none, or not from this user.
@@ -32,7 +32,7 @@ pub enum WidgetError {
     #[error("content is too long (limit: {MAX_SUBMESSAGE_CHARS} characters)")]
     TooLong,
     /// The message has as many as one may have.
-    #[error("Too many submessages (maximum {MAX_SUBMESSAGES}).")]
+    #[error("Too many submessages (maximum {MAX_SUBMESSAGES_PER_MESSAGE}).")]
     TooMany,
     /// A part of it is missing, or of another type.
     #[error("{0}")]
@@ -64,12 +64,12 @@ enum Widget {
     Todo,
 }
 
-/// Returns the submessage that comes with a message of that text, if it is a widget.
+/// Returns the initial submessage of a message with that text, if it is a widget.
 ///
 /// # Source
 /// Not specified. The texts are those existing clients know; their JSON has a space after each comma and colon.
 #[must_use]
-pub fn of(content: &str) -> Option<String> {
+pub fn initial_widget_submessage(content: &str) -> Option<String> {
     let (widget, rest) = command(content)?;
     let mut lines = rest.split('\n').map(str::trim);
     let heading = text(lines.next().unwrap_or_default());
@@ -88,15 +88,14 @@ pub fn of(content: &str) -> Option<String> {
     })
 }
 
-/// Returns what a program says that a message shows beside its text: choices, each of which sends a reply. Returns the
-/// submessage.
+/// Parses the widget that a program sends with a message: choices, each of which sends a reply. Returns the submessage.
 ///
 /// # Errors
 /// When it is anything else, or longer than a message.
 ///
 /// # Source
 /// Not specified; the one widget programs can send is the one existing clients know.
-pub fn given(text: &str) -> Result<String, WidgetError> {
+pub fn parse_choices_widget(text: &str) -> Result<String, WidgetError> {
     let wrong = |what: &str| Err(WidgetError::Given(what.to_owned()));
     if text.chars().nth(MAX_MESSAGE_CHARS).is_some() {
         return Err(WidgetError::Given(format!("widget_content is too long (limit: {MAX_MESSAGE_CHARS} characters)")));
@@ -171,11 +170,11 @@ fn text(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Whether the user may add this to the message, which they may read.
+/// Checks whether the user may add this submessage to the message, which they may read.
 ///
 /// # Errors
 /// See [`WidgetError`].
-pub fn may_add(message: &Message, user_id: UserId, content: &str) -> Result<(), WidgetError> {
+pub fn may_add_submessage(message: &Message, user_id: UserId, content: &str) -> Result<(), WidgetError> {
     // Clients take the first for what the others are about, and believe it to be the author's.
     let first = message.submessages.first().filter(|first| first.sender_id == message.sender_id);
     let first = first.ok_or(WidgetError::NotHere)?;
@@ -183,7 +182,7 @@ pub fn may_add(message: &Message, user_id: UserId, content: &str) -> Result<(), 
         return Err(WidgetError::TooLong);
     }
     let data: Value = serde_json::from_str(content).map_err(|_| WidgetError::NotJson)?;
-    if message.submessages.len() >= MAX_SUBMESSAGES {
+    if message.submessages.len() >= MAX_SUBMESSAGES_PER_MESSAGE {
         return Err(WidgetError::TooMany);
     }
     let what: Value = serde_json::from_str(&first.content).unwrap_or_default();
@@ -260,31 +259,32 @@ impl<'a> Shape<'a> {
 
 /// The store of submessages.
 #[async_trait]
-pub trait WidgetStore: Send + Sync {
-    /// Adds to a message, which was read in a realm of that
-    /// [`RealmSnapshot::changed`](crate::model::snapshot::RealmSnapshot::changed), and notifies its readers.
-    /// [`WriteOutcome::Unchanged`] when the message is gone, or it or the realm's rules have changed since.
+pub trait SubmessageStore: Send + Sync {
+    /// Adds a submessage to a message and notifies its readers; `realm` is
+    /// [`RealmSnapshot::changed_at`](crate::model::realm_snapshot::RealmSnapshot::changed_at) when the message was
+    /// read. [`MessageWriteOutcome::Unchanged`] when the message is gone, or it or the realm's rules have changed
+    /// since.
     async fn add_submessage(
         &self,
         (message, realm): (&Message, EventId),
         (sender_id, content): (UserId, &str),
         at_s: i64,
-    ) -> Result<WriteOutcome, StoreError>;
+    ) -> Result<MessageWriteOutcome, StoreError>;
 }
 
-/// A reader added something to a message, at that place of the log.
+/// Returns the event that reports a submessage added to a message.
 #[must_use]
-pub fn added(message: &Message, submessage: &Submessage) -> NewEvent {
+pub fn submessage_event(message: &Message, submessage: &Submessage) -> NewEvent {
     let Submessage { id, sender_id, content } = submessage;
     let event = json!({
         "type": "submessage",
-        "msg_type": SUBMESSAGE_KIND,
+        "msg_type": WIDGET_SUBMESSAGE_TYPE,
         "message_id": message.id,
         "submessage_id": id,
         "sender_id": sender_id,
         "content": content,
     });
-    NewEvent::plain(event::readers(message), event)
+    NewEvent::same_for_everyone(event::message_audience(message), event)
 }
 
 #[cfg(test)]
@@ -295,12 +295,12 @@ mod tests {
     use crate::testing;
 
     fn widget(content: &str) -> Message {
-        let first = Submessage { id: 50, sender_id: UserId(4), content: of(content).unwrap() };
+        let first = Submessage { id: 50, sender_id: UserId(4), content: initial_widget_submessage(content).unwrap() };
         Message { submessages: vec![first], ..testing::message(4, Recipient::Channel(ChannelId(20))) }
     }
 
     fn said(message: &Message, user: i64, data: &Value) -> String {
-        may_add(message, UserId(user), &data.to_string())
+        may_add_submessage(message, UserId(user), &data.to_string())
             .map_or_else(|error| error.to_string(), |()| "added".to_owned())
     }
 
@@ -309,7 +309,7 @@ mod tests {
         let choice = json!({"short_name": "A", "long_name": "Äpfel", "reply": "a, b: c"});
         let form = |data: Value| json!({"widget_type": "zform", "extra_data": data}).to_string();
         let data = json!({"type": "choices", "heading": "Which?", "choices": [choice, choice]});
-        let stored = given(&form(data.clone())).unwrap();
+        let stored = parse_choices_widget(&form(data.clone())).unwrap();
         let one = r#"{"short_name": "A", "long_name": "Äpfel", "reply": "a, b: c"}"#;
         let expected = format!(r#"{{"type": "choices", "heading": "Which?", "choices": [{one}, {one}]}}"#);
         assert_eq!(stored, format!(r#"{{"widget_type": "zform", "extra_data": {expected}}}"#));
@@ -337,25 +337,28 @@ mod tests {
             ),
             ("x".repeat(10_001), "Widgets: widget_content is too long (limit: 10000 characters)"),
         ] {
-            assert_eq!(given(&text).unwrap_err().to_string(), refusal);
+            assert_eq!(parse_choices_widget(&text).unwrap_err().to_string(), refusal);
         }
     }
 
     #[test]
     fn a_poll_has_a_question_and_options_without_their_bullets() {
         assert_eq!(
-            of("/poll What \"now\"?\n- tea\n* coffee\n2. milk\n\n-water").unwrap(),
+            initial_widget_submessage("/poll What \"now\"?\n- tea\n* coffee\n2. milk\n\n-water").unwrap(),
             r#"{"widget_type": "poll", "extra_data": {"question": "What \"now\"?", "options": ["tea", "coffee", "2. milk", "water"]}}"#
         );
         let titleless = r#"{"widget_type": "poll", "extra_data": {"question": "", "options": ["tea"]}}"#;
-        assert_eq!(of("/poll\ntea").unwrap(), titleless);
-        assert_eq!(of("/poll").unwrap(), r#"{"widget_type": "poll", "extra_data": {"question": "", "options": []}}"#);
+        assert_eq!(initial_widget_submessage("/poll\ntea").unwrap(), titleless);
+        assert_eq!(
+            initial_widget_submessage("/poll").unwrap(),
+            r#"{"widget_type": "poll", "extra_data": {"question": "", "options": []}}"#
+        );
     }
 
     #[test]
     fn a_list_has_a_title_and_tasks_with_their_descriptions() {
         assert_eq!(
-            of("/todo Today\nmilk: two\n- bread").unwrap(),
+            initial_widget_submessage("/todo Today\nmilk: two\n- bread").unwrap(),
             concat!(
                 r#"{"widget_type": "todo", "extra_data": {"task_list_title": "Today", "#,
                 r#""tasks": [{"task": "milk", "desc": "two"}, {"task": "bread", "desc": ""}]}}"#
@@ -366,7 +369,7 @@ mod tests {
     #[test]
     fn what_does_not_begin_with_the_word_is_no_widget() {
         for content in ["/polls", "a /poll", "poll", "/me", "/pol", ""] {
-            assert_eq!(of(content), None, "{content}");
+            assert_eq!(initial_widget_submessage(content), None, "{content}");
         }
     }
 
@@ -415,11 +418,11 @@ mod tests {
     #[test]
     fn what_is_no_json_or_too_much_is_not_added() {
         let poll = widget("/poll q");
-        assert_eq!(may_add(&poll, UserId(3), "x"), Err(WidgetError::NotJson));
-        assert_eq!(may_add(&poll, UserId(3), &"x".repeat(1_001)), Err(WidgetError::TooLong));
+        assert_eq!(may_add_submessage(&poll, UserId(3), "x"), Err(WidgetError::NotJson));
+        assert_eq!(may_add_submessage(&poll, UserId(3), &"x".repeat(1_001)), Err(WidgetError::TooLong));
         let first = poll.submessages[0].clone();
-        let full = Message { submessages: vec![first; MAX_SUBMESSAGES], ..poll };
+        let full = Message { submessages: vec![first; MAX_SUBMESSAGES_PER_MESSAGE], ..poll };
         let vote = r#"{"type": "vote", "key": "canned,0", "vote": 1}"#;
-        assert_eq!(may_add(&full, UserId(3), vote), Err(WidgetError::TooMany));
+        assert_eq!(may_add_submessage(&full, UserId(3), vote), Err(WidgetError::TooMany));
     }
 }

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{ChannelId, EventId, MessageId, UserGroupId, UserId};
 use crate::limits::MAX_CHANNEL_NAME_CHARS;
-use crate::model::user::fold;
-use crate::text::printable::unprintable;
+use crate::model::user::fold_case;
+use crate::text_processing::printable_names::find_unprintable_in_name;
 
 /// A channel: a named conversation of many users, divided into topics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,9 +23,9 @@ pub struct Channel {
     /// Who made it; `None` for those the realm came with.
     pub creator_id: Option<UserId>,
     /// Who sees it.
-    pub privacy: Privacy,
+    pub privacy: ChannelPrivacy,
     /// Who may write.
-    pub post_policy: PostPolicy,
+    pub post_policy: ChannelPostPolicy,
     /// After how many days messages go; `None` as the realm says, -1 never.
     pub message_retention_days: Option<i64>,
     /// Whose members may take others out of it.
@@ -34,10 +34,10 @@ pub struct Channel {
     pub is_archived: bool,
 }
 
-/// The visibility of a channel.
+/// The privacy of a channel: web-public, public, or private with shared or protected history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Privacy {
+pub enum ChannelPrivacy {
     /// Everybody, also without an account.
     WebPublic,
     /// All users but guests, with its whole history.
@@ -48,16 +48,16 @@ pub enum Privacy {
     PrivateProtectedHistory,
 }
 
-impl Privacy {
-    /// Returns the wire's `invite_only`.
+impl ChannelPrivacy {
+    /// Returns the wire's `invite_only`: whether the channel is private.
     #[must_use]
-    pub fn is_private(self) -> bool {
+    pub fn is_invite_only(self) -> bool {
         matches!(self, Self::PrivateSharedHistory | Self::PrivateProtectedHistory)
     }
 
     /// Returns the wire's `history_public_to_subscribers`.
     #[must_use]
-    pub fn shares_history(self) -> bool {
+    pub fn history_public_to_subscribers(self) -> bool {
         self != Self::PrivateProtectedHistory
     }
 }
@@ -65,7 +65,7 @@ impl Privacy {
 /// The users who may send messages to a channel. Numbers of the wire: 1 to 4 in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PostPolicy {
+pub enum ChannelPostPolicy {
     /// 1: everybody.
     Everyone,
     /// 2: administrators; the wire's `is_announcement_only`.
@@ -76,13 +76,13 @@ pub enum PostPolicy {
     Moderators,
 }
 
-impl PostPolicy {
-    /// All, in the order of their numbers.
+impl ChannelPostPolicy {
+    /// All policies, in the order of their wire numbers.
     pub const ALL: [Self; 4] = [Self::Everyone, Self::Administrators, Self::FullMembers, Self::Moderators];
 
     /// Returns the number of the wire, from 1.
     #[must_use]
-    pub fn number(self) -> i64 {
+    pub fn wire_number(self) -> i64 {
         match self {
             Self::Everyone => 1,
             Self::Administrators => 2,
@@ -109,7 +109,7 @@ pub struct Subscription {
     pub pin_to_top: bool,
     /// Notifications; `None` follows the user's own settings.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub notifications: ChannelNotifications,
+    pub notifications: SubscriptionNotificationSettings,
 }
 
 /// Returns whether a setting of a subscription need not be stored: most users choose nothing, and thousands are
@@ -120,7 +120,7 @@ fn is_default<T: Default + PartialEq>(setting: &T) -> bool {
 
 /// The notification settings of a subscription; `None` follows the user's own settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ChannelNotifications {
+pub struct SubscriptionNotificationSettings {
     /// On the desktop.
     pub desktop: Option<bool>,
     /// With a sound.
@@ -133,8 +133,7 @@ pub struct ChannelNotifications {
     pub wildcard_mentions: Option<bool>,
 }
 
-/// A span of the log during which a user was in a channel: what lies after `after` and not after `until` was
-/// received.
+/// The period of the log during which a user was subscribed to a channel: after `after` and up to `until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubscriptionPeriod {
     /// The event that began it.
@@ -144,7 +143,7 @@ pub struct SubscriptionPeriod {
 }
 
 impl SubscriptionPeriod {
-    /// Returns whether an event lies within.
+    /// Returns whether an event lies within the period.
     #[must_use]
     pub fn contains(self, event: EventId) -> bool {
         event > self.after && self.until.is_none_or(|until| event <= until)
@@ -153,23 +152,23 @@ impl SubscriptionPeriod {
 
 /// A user's current and past subscriptions to a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Membership {
+pub struct ChannelMembership {
     /// When the user was in it, in order; only the last may still last.
     pub spans: Vec<SubscriptionPeriod>,
     /// What the user chose, while in it.
     pub subscription: Option<Subscription>,
 }
 
-impl Membership {
-    /// Returns whether the user received what the channel carried at that place of the log.
+impl ChannelMembership {
+    /// Returns whether the user was subscribed to the channel at the log position of that message.
     #[must_use]
-    pub fn received(&self, message: MessageId) -> bool {
+    pub fn was_subscribed_at(&self, message: MessageId) -> bool {
         self.spans.iter().any(|span| span.contains(message.into()))
     }
 
     /// Returns whether the user received a message that is in the channel now. One with
-    /// [`ContentFlags::moved_in`](crate::model::message::ContentFlags::moved_in) was received by those alone who have been
-    /// in the channel since before it was sent.
+    /// [`ContentFlags::moved_in`](crate::model::message::ContentFlags::moved_in) was received only by those subscribed
+    /// since before it was sent.
     #[must_use]
     pub fn received_message(&self, message: MessageId, moved_in: bool) -> bool {
         let lasts = |span: &SubscriptionPeriod| !moved_in || span.until.is_none();
@@ -177,13 +176,13 @@ impl Membership {
     }
 }
 
-/// A channel's name in the form by which it is unique.
+/// Returns the case-insensitive key by which channel names are unique.
 #[must_use]
-pub fn name_key(name: &str) -> String {
-    fold(name.trim())
+pub fn channel_name_key(name: &str) -> String {
+    fold_case(name.trim())
 }
 
-/// The reason why a name cannot be a channel's.
+/// The reason why a text is not a valid channel name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelNameError {
     /// Nothing but blanks.
@@ -197,11 +196,11 @@ pub enum ChannelNameError {
     InvalidCharacter(usize),
 }
 
-/// Returns the channel name without the blanks around it.
+/// Parses a channel name: trims and validates it.
 ///
 /// # Errors
 /// See [`ChannelNameError`].
-pub fn channel_name(written: &str) -> Result<&str, ChannelNameError> {
+pub fn parse_channel_name(written: &str) -> Result<&str, ChannelNameError> {
     let name = written.trim();
     if name.is_empty() {
         return Err(ChannelNameError::Empty);
@@ -209,7 +208,7 @@ pub fn channel_name(written: &str) -> Result<&str, ChannelNameError> {
     if name.chars().count() > MAX_CHANNEL_NAME_CHARS {
         return Err(ChannelNameError::TooLong);
     }
-    match unprintable(name) {
+    match find_unprintable_in_name(name) {
         Some(place) => Err(ChannelNameError::InvalidCharacter(place)),
         None => Ok(name),
     }
@@ -221,7 +220,8 @@ mod tests {
 
     #[test]
     fn a_subscription_is_stored_without_what_nobody_chose() {
-        let notifications = ChannelNotifications { push: Some(true), ..ChannelNotifications::default() };
+        let notifications =
+            SubscriptionNotificationSettings { push: Some(true), ..SubscriptionNotificationSettings::default() };
         let chosen = Subscription {
             channel_id: ChannelId(4),
             user_id: UserId(7),
@@ -230,7 +230,11 @@ mod tests {
             pin_to_top: false,
             notifications,
         };
-        let plain = Subscription { is_muted: false, notifications: ChannelNotifications::default(), ..chosen.clone() };
+        let plain = Subscription {
+            is_muted: false,
+            notifications: SubscriptionNotificationSettings::default(),
+            ..chosen.clone()
+        };
         let text = serde_json::to_string(&plain).unwrap();
         assert_eq!(text, r##"{"channel_id":4,"user_id":7,"color":"#c2c2c2"}"##);
         for subscription in [plain, chosen] {
@@ -249,11 +253,11 @@ mod tests {
 
     #[test]
     fn a_channel_name_has_bounds() {
-        assert_eq!(channel_name(" general "), Ok("general"));
-        assert_eq!(channel_name("  "), Err(ChannelNameError::Empty));
-        assert_eq!(channel_name(&"ä".repeat(60)).map(str::len), Ok(120));
-        assert_eq!(channel_name(&"a".repeat(61)), Err(ChannelNameError::TooLong));
-        assert_eq!(channel_name("a\u{1}b"), Err(ChannelNameError::InvalidCharacter(2)));
-        assert_eq!(channel_name("gen\u{200b}eral"), Err(ChannelNameError::InvalidCharacter(4)));
+        assert_eq!(parse_channel_name(" general "), Ok("general"));
+        assert_eq!(parse_channel_name("  "), Err(ChannelNameError::Empty));
+        assert_eq!(parse_channel_name(&"ä".repeat(60)).map(str::len), Ok(120));
+        assert_eq!(parse_channel_name(&"a".repeat(61)), Err(ChannelNameError::TooLong));
+        assert_eq!(parse_channel_name("a\u{1}b"), Err(ChannelNameError::InvalidCharacter(2)));
+        assert_eq!(parse_channel_name("gen\u{200b}eral"), Err(ChannelNameError::InvalidCharacter(4)));
     }
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::message::{Flag, FlagError};
+use crate::model::message::{MessageFlag, MessageFlagError};
 
-/// Whether a flag is set or taken away.
+/// The operation on a message flag: add or remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlagOp {
@@ -15,9 +15,9 @@ pub enum FlagOp {
 }
 
 impl FlagOp {
-    /// Its name on the wire.
+    /// Returns the name of the operation on the wire.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn wire_name(self) -> &'static str {
         match self {
             Self::Add => "add",
             Self::Remove => "remove",
@@ -29,42 +29,43 @@ impl FlagOp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlagChange {
     /// The flag.
-    pub flag: Flag,
+    pub flag: MessageFlag,
     /// What becomes of it.
     pub op: FlagOp,
 }
 
-/// The reason why a flag cannot be set or taken away.
+/// The reason why a flag cannot be added or removed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FlagChangeError {
     /// The flag is unknown, or not the user's.
     #[error(transparent)]
-    Flag(#[from] FlagError),
+    Flag(#[from] MessageFlagError),
     /// Neither set nor taken away.
     #[error("Invalid message flag operation: '{0}'")]
     UnknownOperation(String),
 }
 
 impl FlagChange {
-    /// The message is read.
-    pub const READ: Self = Self { flag: Flag::Read, op: FlagOp::Add };
+    /// The change that marks messages as read.
+    pub const MARK_READ: Self = Self { flag: MessageFlag::Read, op: FlagOp::Add };
 
-    /// Reads the wire's `flag` and `op`.
+    /// Parses the wire's `flag` and `op`.
     ///
     /// # Errors
     /// See [`FlagChangeError`].
     pub fn parse(flag: &str, op: &str) -> Result<Self, FlagChangeError> {
-        let flag = Flag::editable(flag)?;
+        let flag = MessageFlag::parse_editable(flag)?;
         let mut known = [FlagOp::Add, FlagOp::Remove].into_iter();
-        match known.find(|known| known.name() == op) {
+        match known.find(|known| known.wire_name() == op) {
             Some(op) => Ok(Self { flag, op }),
             None => Err(FlagChangeError::UnknownOperation(op.to_owned())),
         }
     }
 
-    /// Returns whether its event says of each message where it is: clients may not have what is no longer read.
+    /// Returns whether the event of the change includes the location of each message: clients may not have messages
+    /// that become unread.
     #[must_use]
-    pub fn wants_details(self) -> bool {
-        self == Self { flag: Flag::Read, op: FlagOp::Remove }
+    pub fn needs_message_details(self) -> bool {
+        self == Self { flag: MessageFlag::Read, op: FlagOp::Remove }
     }
 }

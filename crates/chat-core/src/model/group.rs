@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{UserGroupId, UserId};
-use crate::limits::MAX_GROUP_NAME_CHARS;
+use crate::limits::MAX_USER_GROUP_NAME_CHARS;
 use crate::model::role::{PermissionPolicy, Role};
 use crate::model::user::User;
-use crate::text::printable::unprintable;
+use crate::text_processing::printable_names::find_unprintable_in_name;
 
-/// A named set of users and of other groups.
+/// A named group of users and subgroups.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserGroup {
     /// Its number.
@@ -24,7 +24,7 @@ pub struct UserGroup {
     /// The groups whose members are in it too, in the order of their numbers.
     pub subgroups: Vec<UserGroupId>,
     /// Whose members may mention it.
-    pub can_mention: GroupSetting,
+    pub can_mention: GroupSettingValue,
     /// Whether it is out of use: kept, so that what was said to it can be read, but not to be mentioned or changed.
     #[serde(default)]
     pub is_deactivated: bool,
@@ -43,15 +43,15 @@ pub struct GroupOrigin {
 }
 
 impl UserGroup {
-    /// Returns whether the user is in it by themselves. Costs steps by the logarithm of the number of members, because
-    /// groups of everybody are asked for each user.
+    /// Returns whether the user is a direct member of the group. Takes logarithmic time, because groups of everybody
+    /// are asked for each user.
     #[must_use]
-    pub fn has(&self, user_id: UserId) -> bool {
+    pub fn has_direct_member(&self, user_id: UserId) -> bool {
         self.members.binary_search(&user_id).is_ok()
     }
 }
 
-/// The groups every realm has. Each holds the one before it, `Nobody` apart.
+/// The system groups that every realm has. Each contains the one before it, except `Nobody`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SystemGroup {
@@ -74,7 +74,7 @@ pub enum SystemGroup {
 }
 
 impl SystemGroup {
-    /// In the order of their numbers in a realm.
+    /// All system groups, in the order of their ids in a realm.
     pub const ALL: [Self; 8] = [
         Self::Nobody,
         Self::Owners,
@@ -88,7 +88,7 @@ impl SystemGroup {
 
     /// Returns the group's name on the wire.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn wire_name(self) -> &'static str {
         match self {
             Self::Nobody => "role:nobody",
             Self::Owners => "role:owners",
@@ -116,9 +116,9 @@ impl SystemGroup {
         }
     }
 
-    /// Returns the group whose members are in it too.
+    /// Returns the system group that is the direct subgroup of this one.
     #[must_use]
-    pub fn subgroup(self) -> Option<Self> {
+    pub fn direct_subgroup(self) -> Option<Self> {
         match self {
             Self::Nobody | Self::Owners => None,
             Self::Administrators => Some(Self::Owners),
@@ -130,7 +130,7 @@ impl SystemGroup {
         }
     }
 
-    /// Returns whether the user stands in the group itself, not in one of its subgroups.
+    /// Returns whether the user is a direct member of the system group, not only through a subgroup.
     ///
     /// A full member stands in `role:members` too, as existing clients see it.
     #[must_use]
@@ -146,9 +146,9 @@ impl SystemGroup {
         }
     }
 
-    /// Returns the policy that names the same users.
+    /// Returns the permission policy that includes the same users.
     #[must_use]
-    pub fn policy(self) -> PermissionPolicy {
+    pub fn permission_policy(self) -> PermissionPolicy {
         match self {
             Self::Nobody => PermissionPolicy::Nobody,
             Self::Owners => PermissionPolicy::Owners,
@@ -161,10 +161,10 @@ impl SystemGroup {
     }
 }
 
-/// Who a permission is given to: a group, or users and groups named one by one.
+/// The value of a permission setting: a group, or users and groups named individually.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum GroupSetting {
+pub enum GroupSettingValue {
     /// The members of a group.
     Group(UserGroupId),
     /// Users, and the members of groups.
@@ -176,11 +176,10 @@ pub enum GroupSetting {
     },
 }
 
-impl GroupSetting {
-    /// The same permission in the one form it is kept in: each user and group once, in the order of their numbers, and
-    /// one group without users as that group.
+impl GroupSettingValue {
+    /// Returns the value in canonical form: sorted, without duplicates, and a single group without users as that group.
     #[must_use]
-    pub fn canonical(self) -> Self {
+    pub fn into_canonical(self) -> Self {
         let Self::Named { mut direct_members, mut direct_subgroups } = self else { return self };
         direct_members.sort_unstable();
         direct_members.dedup();
@@ -192,18 +191,18 @@ impl GroupSetting {
         }
     }
 
-    /// Returns the groups it names.
+    /// Returns the ids of the groups in the value.
     #[must_use]
-    pub fn groups(&self) -> &[UserGroupId] {
+    pub fn group_ids(&self) -> &[UserGroupId] {
         match self {
             Self::Group(id) => std::slice::from_ref(id),
             Self::Named { direct_subgroups, .. } => direct_subgroups,
         }
     }
 
-    /// Returns the users it names.
+    /// Returns the ids of the users in the value.
     #[must_use]
-    pub fn users(&self) -> &[UserId] {
+    pub fn user_ids(&self) -> &[UserId] {
         match self {
             Self::Group(_) => &[],
             Self::Named { direct_members, .. } => direct_members,
@@ -211,14 +210,14 @@ impl GroupSetting {
     }
 }
 
-/// The reason why a name cannot be a user group's.
+/// The reason why a text is not a valid user group name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GroupNameError {
     /// No character.
     #[error("User group name can't be empty!")]
     Empty,
-    /// More than [`MAX_GROUP_NAME_CHARS`].
-    #[error("User group name cannot exceed {MAX_GROUP_NAME_CHARS} characters.")]
+    /// More than [`MAX_USER_GROUP_NAME_CHARS`].
+    #[error("User group name cannot exceed {MAX_USER_GROUP_NAME_CHARS} characters.")]
     TooLong,
     /// A character no screen shows; its place counted from 1.
     #[error("Invalid character in user group name, at position {0}!")]
@@ -228,20 +227,20 @@ pub enum GroupNameError {
     ReservedPrefix(&'static str),
 }
 
-/// Returns the group name without the blanks around it.
+/// Parses a user group name: trims and validates it.
 ///
 /// # Errors
 /// See [`GroupNameError`].
-pub fn group_name(written: &str) -> Result<&str, GroupNameError> {
+pub fn parse_user_group_name(written: &str) -> Result<&str, GroupNameError> {
     const RESERVED: [&str; 5] = ["@", "role:", "user:", "stream:", "channel:"];
     let name = written.trim();
     if name.is_empty() {
         return Err(GroupNameError::Empty);
     }
-    if name.chars().count() > MAX_GROUP_NAME_CHARS {
+    if name.chars().count() > MAX_USER_GROUP_NAME_CHARS {
         return Err(GroupNameError::TooLong);
     }
-    if let Some(place) = unprintable(name) {
+    if let Some(place) = find_unprintable_in_name(name) {
         return Err(GroupNameError::InvalidCharacter(place));
     }
     match RESERVED.into_iter().find(|prefix| name.starts_with(prefix)) {
@@ -263,28 +262,28 @@ mod tests {
 
     #[test]
     fn a_group_name_keeps_away_from_the_systems() {
-        assert_eq!(group_name(" backend "), Ok("backend"));
-        assert_eq!(group_name(""), Err(GroupNameError::Empty));
-        assert_eq!(group_name("back\u{200b}end"), Err(GroupNameError::InvalidCharacter(5)));
+        assert_eq!(parse_user_group_name(" backend "), Ok("backend"));
+        assert_eq!(parse_user_group_name(""), Err(GroupNameError::Empty));
+        assert_eq!(parse_user_group_name("back\u{200b}end"), Err(GroupNameError::InvalidCharacter(5)));
         assert_eq!(
-            group_name(&"x".repeat(101)).map_err(|error| error.to_string()),
+            parse_user_group_name(&"x".repeat(101)).map_err(|error| error.to_string()),
             Err("User group name cannot exceed 100 characters.".to_owned())
         );
         assert_eq!(
-            group_name("role:x").map_err(|error| error.to_string()),
+            parse_user_group_name("role:x").map_err(|error| error.to_string()),
             Err("User group name cannot start with 'role:'.".to_owned())
         );
     }
 
     #[test]
     fn a_permission_has_one_form() {
-        let named = |users: &[i64], groups: &[i64]| GroupSetting::Named {
+        let named = |users: &[i64], groups: &[i64]| GroupSettingValue::Named {
             direct_members: users.iter().copied().map(UserId).collect(),
             direct_subgroups: groups.iter().copied().map(UserGroupId).collect(),
         };
-        assert_eq!(named(&[], &[5, 5]).canonical(), GroupSetting::Group(UserGroupId(5)));
-        assert_eq!(named(&[4, 2, 4], &[5]).canonical(), named(&[2, 4], &[5]));
-        assert_eq!(named(&[], &[]).canonical(), named(&[], &[]));
+        assert_eq!(named(&[], &[5, 5]).into_canonical(), GroupSettingValue::Group(UserGroupId(5)));
+        assert_eq!(named(&[4, 2, 4], &[5]).into_canonical(), named(&[2, 4], &[5]));
+        assert_eq!(named(&[], &[]).into_canonical(), named(&[], &[]));
         assert_eq!(
             serde_json::json!(named(&[2], &[5])),
             serde_json::json!({"direct_members": [2], "direct_subgroups": [5]})
@@ -295,7 +294,7 @@ mod tests {
     fn the_groups_of_the_system_lie_inside_each_other() {
         let mut at = SystemGroup::Internet;
         let mut seen = 1;
-        while let Some(inner) = at.subgroup() {
+        while let Some(inner) = at.direct_subgroup() {
             at = inner;
             seen += 1;
         }

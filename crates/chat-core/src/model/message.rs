@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{ChannelId, DirectId, EventId, MessageId, UserId};
+use crate::id::{ChannelId, DirectConversationId, EventId, MessageId, UserId};
 use crate::limits::{MAX_MESSAGE_CHARS, MAX_TOPIC_CHARS};
-use crate::model::user::fold;
-use crate::text::printable::unprintable;
+use crate::model::user::fold_case;
+use crate::text_processing::printable_names::find_unprintable_in_name;
 
 /// The recipient of a message: a channel, or a set of users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub enum Recipient {
     /// A channel.
     Channel(ChannelId),
     /// A set of users.
-    Direct(DirectId),
+    Direct(DirectConversationId),
 }
 
 /// One number for both, the wire's `recipient_id`: even for channels, odd for sets of users.
@@ -22,14 +22,18 @@ impl From<Recipient> for i64 {
     fn from(recipient: Recipient) -> Self {
         match recipient {
             Recipient::Channel(ChannelId(id)) => id << 1,
-            Recipient::Direct(DirectId(id)) => (id << 1) | 1,
+            Recipient::Direct(DirectConversationId(id)) => (id << 1) | 1,
         }
     }
 }
 
 impl From<i64> for Recipient {
     fn from(number: i64) -> Self {
-        if number & 1 == 0 { Self::Channel(ChannelId(number >> 1)) } else { Self::Direct(DirectId(number >> 1)) }
+        if number & 1 == 0 {
+            Self::Channel(ChannelId(number >> 1))
+        } else {
+            Self::Direct(DirectConversationId(number >> 1))
+        }
     }
 }
 
@@ -42,7 +46,7 @@ pub struct Conversation {
     pub topic_key: String,
 }
 
-/// A message as it stands.
+/// A message with its current content, recipient, topic and reactions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// Its number.
@@ -101,9 +105,9 @@ pub struct ContentFlags {
 }
 
 impl ContentFlags {
-    /// Returns the marks as bits, for the database.
+    /// Returns the flags as bits, for the database.
     #[must_use]
-    pub fn bits(self) -> i64 {
+    pub fn to_bits(self) -> i64 {
         let content_flags = [
             self.is_me,
             self.has_link,
@@ -117,7 +121,7 @@ impl ContentFlags {
         content_flags.into_iter().enumerate().map(|(place, mark)| i64::from(mark) << place).sum()
     }
 
-    /// Returns the marks of [`ContentFlags::bits`].
+    /// Returns the flags of bits from [`ContentFlags::to_bits`].
     #[must_use]
     pub fn from_bits(bits: i64) -> Self {
         let mark = |place: u32| bits >> place & 1 == 1;
@@ -134,7 +138,7 @@ impl ContentFlags {
     }
 }
 
-/// A user's emoji on a message.
+/// A user's emoji reaction to a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reaction {
     /// Who.
@@ -147,7 +151,7 @@ pub struct Reaction {
     pub reaction_type: ReactionType,
 }
 
-/// Kinds of emoji.
+/// The type of a reaction's emoji: Unicode, custom or special.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReactionType {
@@ -161,9 +165,9 @@ pub enum ReactionType {
 }
 
 impl ReactionType {
-    /// Its name on the wire and in the database.
+    /// Returns the name of the type on the wire and in the database.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn wire_name(self) -> &'static str {
         match self {
             Self::UnicodeEmoji => "unicode_emoji",
             Self::RealmEmoji => "realm_emoji",
@@ -171,17 +175,17 @@ impl ReactionType {
         }
     }
 
-    /// Returns the kind of that name.
+    /// Returns the type of that wire name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::UnicodeEmoji, Self::RealmEmoji, Self::ExtraEmoji].into_iter().find(|kind| kind.name() == name)
+    pub fn from_wire_name(name: &str) -> Option<Self> {
+        [Self::UnicodeEmoji, Self::RealmEmoji, Self::ExtraEmoji].into_iter().find(|kind| kind.wire_name() == name)
     }
 }
 
-/// A flag of a user's copy of a message.
+/// A flag of a user's message, such as read, starred or mentioned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Flag {
+pub enum MessageFlag {
     /// They read it.
     Read,
     /// They marked it.
@@ -200,8 +204,8 @@ pub enum Flag {
     Historical,
 }
 
-impl Flag {
-    /// All of them, in the order of the wire.
+impl MessageFlag {
+    /// All flags, in the order of the wire.
     pub const ALL: [Self; 8] = [
         Self::Read,
         Self::Starred,
@@ -213,9 +217,9 @@ impl Flag {
         Self::Historical,
     ];
 
-    /// Its name on the wire.
+    /// Returns the name of the flag on the wire.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn wire_name(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Starred => "starred",
@@ -228,9 +232,9 @@ impl Flag {
         }
     }
 
-    /// Its number in the database.
+    /// Returns the number of the flag in the database.
     #[must_use]
-    pub fn number(self) -> i64 {
+    pub fn database_number(self) -> i64 {
         match self {
             Self::Read => 0,
             Self::Starred => 1,
@@ -243,34 +247,34 @@ impl Flag {
         }
     }
 
-    /// Returns the flag of that number.
+    /// Returns the flag of that database number.
     #[must_use]
-    pub fn numbered(number: i64) -> Option<Self> {
-        Self::ALL.into_iter().find(|flag| flag.number() == number)
+    pub fn from_database_number(number: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|flag| flag.database_number() == number)
     }
 
-    /// Returns whether it says that the message mentions the user.
+    /// Returns whether the flag is set by a mention of the user.
     #[must_use]
     pub fn is_mention(self) -> bool {
         matches!(self, Self::Mentioned | Self::StreamWildcardMentioned | Self::TopicWildcardMentioned)
     }
 
-    /// Returns the flag of that name, if users may set it.
+    /// Parses the wire name of a flag that users may change.
     ///
     /// # Errors
-    /// See [`FlagError`].
-    pub fn editable(name: &str) -> Result<Self, FlagError> {
-        match Self::ALL.into_iter().find(|flag| flag.name() == name) {
+    /// See [`MessageFlagError`].
+    pub fn parse_editable(name: &str) -> Result<Self, MessageFlagError> {
+        match Self::ALL.into_iter().find(|flag| flag.wire_name() == name) {
             Some(flag @ (Self::Read | Self::Starred | Self::Collapsed)) => Ok(flag),
-            Some(_) => Err(FlagError::NotEditable(name.to_owned())),
-            None => Err(FlagError::Unknown(name.to_owned())),
+            Some(_) => Err(MessageFlagError::NotEditable(name.to_owned())),
+            None => Err(MessageFlagError::Unknown(name.to_owned())),
         }
     }
 }
 
-/// The reason why a flag cannot be set.
+/// The reason why a user may not change a flag.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FlagError {
+pub enum MessageFlagError {
     /// There is none of that name.
     #[error("Invalid flag: '{0}'")]
     Unknown(String),
@@ -281,7 +285,7 @@ pub enum FlagError {
 
 /// The reason why a text is not valid message content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ContentError {
+pub enum MessageContentError {
     /// Nothing but blanks.
     #[error("Message must not be empty")]
     Empty,
@@ -295,30 +299,30 @@ const CUT_MESSAGE: &str = "\n[message truncated]";
 /// What stands at the end of a topic that was cut.
 const CUT_TOPIC: &str = "...";
 
-/// Returns the text of a message as it is kept: without empty lines before and blanks after it, cut to
+/// Returns the content to store: without leading empty lines and trailing white space, truncated to
 /// [`MAX_MESSAGE_CHARS`].
 ///
 /// # Errors
-/// See [`ContentError`].
-pub fn content(written: &str) -> Result<String, ContentError> {
+/// See [`MessageContentError`].
+pub fn normalize_message_content(written: &str) -> Result<String, MessageContentError> {
     let body = written.trim_end().trim_start_matches(['\n', '\r']);
     if body.is_empty() {
-        return Err(ContentError::Empty);
+        return Err(MessageContentError::Empty);
     }
     if body.contains('\0') {
-        return Err(ContentError::Nul);
+        return Err(MessageContentError::Nul);
     }
     Ok(cut(body, MAX_MESSAGE_CHARS, CUT_MESSAGE))
 }
 
-/// Returns the text of a message that is shown and not sent: as it was written, blanks at its end included, cut to
+/// Returns the content to render as a preview: as typed, trailing white space included, truncated to
 /// [`MAX_MESSAGE_CHARS`].
 ///
 /// # Errors
-/// See [`ContentError`].
-pub fn shown_content(written: &str) -> Result<String, ContentError> {
+/// See [`MessageContentError`].
+pub fn normalize_preview_content(written: &str) -> Result<String, MessageContentError> {
     if written.contains('\0') {
-        return Err(ContentError::Nul);
+        return Err(MessageContentError::Nul);
     }
     Ok(cut(written, MAX_MESSAGE_CHARS, CUT_MESSAGE))
 }
@@ -334,25 +338,25 @@ pub enum TopicError {
     InvalidCharacter(usize),
 }
 
-/// A topic as it is kept: without the blanks around it, cut to [`MAX_TOPIC_CHARS`].
+/// Returns the topic to store: trimmed and truncated to [`MAX_TOPIC_CHARS`].
 ///
 /// # Errors
 /// See [`TopicError`].
-pub fn topic(written: &str) -> Result<String, TopicError> {
+pub fn normalize_topic(written: &str) -> Result<String, TopicError> {
     let topic = written.trim();
     if topic.is_empty() {
         return Err(TopicError::Empty);
     }
-    match unprintable(topic) {
+    match find_unprintable_in_name(topic) {
         Some(place) => Err(TopicError::InvalidCharacter(place)),
         None => Ok(cut(topic, MAX_TOPIC_CHARS, CUT_TOPIC)),
     }
 }
 
-/// A topic in the form by which topics are the same.
+/// Returns the case-insensitive key by which topics are compared.
 #[must_use]
 pub fn topic_key(topic: &str) -> String {
-    fold(topic)
+    fold_case(topic)
 }
 
 fn cut(text: &str, max_chars: usize, ending: &str) -> String {
@@ -363,10 +367,10 @@ fn cut(text: &str, max_chars: usize, ending: &str) -> String {
     text.chars().take(kept).chain(ending.chars()).collect()
 }
 
-/// Returns the names of a receiver's flags on the wire, in its order. A mention of everybody has its older name too.
-pub fn flag_names(flags: &[Flag]) -> impl Iterator<Item = &'static str> {
-    let everybody = flags.iter().any(|flag| flag.is_mention() && *flag != Flag::Mentioned);
-    flags.iter().map(|flag| flag.name()).chain(everybody.then_some("wildcard_mentioned"))
+/// Returns the wire names of a receiver's flags, in the order of `flags`. A wildcard mention has its older name too.
+pub fn wire_flag_names(flags: &[MessageFlag]) -> impl Iterator<Item = &'static str> {
+    let everybody = flags.iter().any(|flag| flag.is_mention() && *flag != MessageFlag::Mentioned);
+    flags.iter().map(|flag| flag.wire_name()).chain(everybody.then_some("wildcard_mentioned"))
 }
 
 /// A submessage: a part of a widget message such as a vote.
@@ -380,7 +384,7 @@ pub struct Submessage {
     pub content: String,
 }
 
-/// One earlier state of a message.
+/// An entry of a message's edit history: an earlier state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditHistoryEntry {
     /// When it ended, in unix seconds.
@@ -395,8 +399,8 @@ pub struct EditHistoryEntry {
     pub topic: Option<(String, String)>,
 }
 
-/// The one kind of submessage there is.
-pub const SUBMESSAGE_KIND: &str = "widget";
+/// The wire type of submessages: the only one there is.
+pub const WIDGET_SUBMESSAGE_TYPE: &str = "widget";
 
 #[cfg(test)]
 mod tests {
@@ -404,49 +408,49 @@ mod tests {
 
     #[test]
     fn a_recipient_survives_its_number() {
-        for recipient in [Recipient::Channel(ChannelId(7)), Recipient::Direct(DirectId(7))] {
+        for recipient in [Recipient::Channel(ChannelId(7)), Recipient::Direct(DirectConversationId(7))] {
             assert_eq!(Recipient::from(i64::from(recipient)), recipient);
         }
-        assert_ne!(i64::from(Recipient::Channel(ChannelId(7))), i64::from(Recipient::Direct(DirectId(7))));
+        assert_ne!(i64::from(Recipient::Channel(ChannelId(7))), i64::from(Recipient::Direct(DirectConversationId(7))));
     }
 
     #[test]
     fn a_text_is_trimmed_and_cut_to_characters() {
-        assert_eq!(content("\n\n  a b \n"), Ok("  a b".to_owned()));
-        assert_eq!(content(" \n"), Err(ContentError::Empty));
-        assert_eq!(content("a\0b"), Err(ContentError::Nul));
-        let long = content(&"ä".repeat(10_001)).unwrap();
+        assert_eq!(normalize_message_content("\n\n  a b \n"), Ok("  a b".to_owned()));
+        assert_eq!(normalize_message_content(" \n"), Err(MessageContentError::Empty));
+        assert_eq!(normalize_message_content("a\0b"), Err(MessageContentError::Nul));
+        let long = normalize_message_content(&"ä".repeat(10_001)).unwrap();
         assert_eq!(long.chars().count(), 10_000);
         assert!(long.ends_with("ä\n[message truncated]"));
-        assert_eq!(content(&"ä".repeat(10_000)).unwrap().chars().last(), Some('ä'));
+        assert_eq!(normalize_message_content(&"ä".repeat(10_000)).unwrap().chars().last(), Some('ä'));
     }
 
     #[test]
     fn a_topic_is_trimmed_cut_and_printable() {
-        assert_eq!(topic(" lunch "), Ok("lunch".to_owned()));
-        assert_eq!(topic("  "), Err(TopicError::Empty));
-        assert_eq!(topic(&"a".repeat(61)), Ok(format!("{}...", "a".repeat(57))));
+        assert_eq!(normalize_topic(" lunch "), Ok("lunch".to_owned()));
+        assert_eq!(normalize_topic("  "), Err(TopicError::Empty));
+        assert_eq!(normalize_topic(&"a".repeat(61)), Ok(format!("{}...", "a".repeat(57))));
         assert_eq!(
-            topic("a\u{7}").map_err(|error| error.to_string()),
+            normalize_topic("a\u{7}").map_err(|error| error.to_string()),
             Err("Invalid character in topic, at position 2!".to_owned())
         );
-        assert_eq!(topic("lun\u{202e}ch"), Err(TopicError::InvalidCharacter(4)));
+        assert_eq!(normalize_topic("lun\u{202e}ch"), Err(TopicError::InvalidCharacter(4)));
     }
 
     #[test]
     fn users_set_three_flags() {
-        assert_eq!(Flag::editable("starred"), Ok(Flag::Starred));
-        assert_eq!(Flag::editable("mentioned").unwrap_err().to_string(), "Flag not editable: 'mentioned'");
-        assert_eq!(Flag::editable("x").unwrap_err().to_string(), "Invalid flag: 'x'");
-        for flag in Flag::ALL {
-            assert_eq!(Flag::numbered(flag.number()), Some(flag));
+        assert_eq!(MessageFlag::parse_editable("starred"), Ok(MessageFlag::Starred));
+        assert_eq!(MessageFlag::parse_editable("mentioned").unwrap_err().to_string(), "Flag not editable: 'mentioned'");
+        assert_eq!(MessageFlag::parse_editable("x").unwrap_err().to_string(), "Invalid flag: 'x'");
+        for flag in MessageFlag::ALL {
+            assert_eq!(MessageFlag::from_database_number(flag.database_number()), Some(flag));
         }
     }
 
     #[test]
     fn marks_survive_their_bits() {
         for bits in 0..256 {
-            assert_eq!(ContentFlags::from_bits(bits).bits(), bits);
+            assert_eq!(ContentFlags::from_bits(bits).to_bits(), bits);
         }
     }
 }

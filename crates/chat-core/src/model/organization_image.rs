@@ -14,12 +14,12 @@ pub enum OrganizationImage {
 }
 
 impl OrganizationImage {
-    /// All there are.
+    /// All images of an organization.
     pub const ALL: [Self; 3] = [Self::Icon, Self::Logo, Self::NightLogo];
 
-    /// Its name on the wire, and in the tables and files of an export.
+    /// Returns the name of the image on the wire, and in the tables and files of an export.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn wire_name(self) -> &'static str {
         match self {
             Self::Icon => "icon",
             Self::Logo => "logo",
@@ -28,10 +28,10 @@ impl OrganizationImage {
     }
 }
 
-/// Addresses of the pictures an organization gave itself, relative to the realm's; `None` where it has the usual one.
+/// The URLs of the images that an organization uploaded, relative to the realm's URL; `None` for a default image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct OrganizationImages {
+pub struct OrganizationImageUrls {
     /// Of [`OrganizationImage::Icon`].
     pub icon: Option<String>,
     /// Of [`OrganizationImage::Logo`].
@@ -40,10 +40,10 @@ pub struct OrganizationImages {
     pub night_logo: Option<String>,
 }
 
-impl OrganizationImages {
-    /// Returns where one is, if it is not the usual one.
+impl OrganizationImageUrls {
+    /// Returns the URL of an uploaded image; `None` for a default image.
     #[must_use]
-    pub fn url(&self, image: OrganizationImage) -> Option<&str> {
+    pub fn uploaded_url(&self, image: OrganizationImage) -> Option<&str> {
         match image {
             OrganizationImage::Icon => self.icon.as_deref(),
             OrganizationImage::Logo => self.logo.as_deref(),
@@ -51,19 +51,19 @@ impl OrganizationImages {
         }
     }
 
-    /// Returns where one comes from, in the letters of the wire: uploaded, generated, the server's.
+    /// Returns the source of an image as the wire's letter: uploaded, generated or default.
     #[must_use]
-    pub fn source(&self, image: OrganizationImage) -> &'static str {
-        match (self.url(image), image) {
+    pub fn wire_source(&self, image: OrganizationImage) -> &'static str {
+        match (self.uploaded_url(image), image) {
             (Some(_), _) => "U",
             (None, OrganizationImage::Icon) => "G",
             (None, OrganizationImage::Logo | OrganizationImage::NightLogo) => "D",
         }
     }
 
-    /// These with another in place of one.
+    /// Returns the URLs with that of one image replaced.
     #[must_use]
-    pub fn with(self, image: OrganizationImage, url: Option<String>) -> Self {
+    pub fn with_image_url(self, image: OrganizationImage, url: Option<String>) -> Self {
         match image {
             OrganizationImage::Icon => Self { icon: url, ..self },
             OrganizationImage::Logo => Self { logo: url, ..self },

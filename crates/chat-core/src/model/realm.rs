@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::organization_image::OrganizationImages;
+use crate::model::organization_image::OrganizationImageUrls;
 use crate::model::role::PermissionPolicy;
 
-/// The organization. A database holds one.
+/// The realm (organization): its name, description and settings. A database holds one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Realm {
     /// Its name.
@@ -17,17 +17,17 @@ pub struct Realm {
     /// Whether it was closed; nobody gets in then.
     pub is_deactivated: bool,
     /// The choices that rules ask for.
-    pub rules: RealmRules,
+    pub rules: RealmPermissionSettings,
     /// Its icon and logos. Stored events have them under another name.
     #[serde(default, rename = "emblems")]
-    pub images: OrganizationImages,
+    pub images: OrganizationImageUrls,
 }
 
 /// The settings of a realm that permission rules depend on. The defaults are those of a new realm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own that an owner makes")]
-pub struct RealmRules {
+pub struct RealmPermissionSettings {
     /// Days until a member is a full member.
     pub waiting_period_days: i64,
     /// Who may make public channels.
@@ -81,7 +81,7 @@ pub struct RealmRules {
 /// Seconds in which messages may move, in a new realm: a week.
 const MOVE_LIMIT_S: i64 = 604_800;
 
-impl Default for RealmRules {
+impl Default for RealmPermissionSettings {
     fn default() -> Self {
         Self {
             waiting_period_days: 0,

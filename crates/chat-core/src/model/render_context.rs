@@ -4,33 +4,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::files::LinkedUploads;
+use crate::files::ReadableLinkedUploads;
 use crate::id::{AttachmentId, EventId, UserId};
-use crate::markdown::{self, EmoticonHandling, ImagePreviews, Linkifier, MarkdownContext, RealmNames, RenderedMessage};
-use crate::model::change::{ItemKind, UserItemKind};
-use crate::model::snapshot::RealmSnapshot;
+use crate::markdown::{
+    self, EmoticonHandling, ImagePreviews, Linkifier, MarkdownContext, NameDirectory, RenderedMessage,
+};
+use crate::model::realm_change::{RealmItemKind, UserItemKind};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::text::alert_words::AlertWords;
+use crate::text_processing::alert_words::AlertWordMatcher;
 
-/// The names, emoji, linkifiers and alert words of a realm for rendering.
+/// The compiled linkifiers and alert words of a realm, for rendering messages.
 ///
 /// Making one compiles every pattern of the realm, so it is kept for as long as it [`RenderContext::is_current`].
 #[derive(Debug)]
 pub struct RenderContext {
     linkifiers: Vec<Linkifier>,
-    alert_words: Option<AlertWords>,
+    alert_words: Option<AlertWordMatcher>,
     of: EventId,
 }
 
 impl RenderContext {
-    /// Returns the words of the realm as it is.
+    /// Compiles the linkifiers and alert words of the realm.
     ///
     /// A linkifier is a document with `pattern`, `url_template` and, where it was given one, `order`; one that
     /// cannot be compiled is left out, since whoever made it was told. Alert words are a list of texts.
     #[must_use]
-    pub fn of(realm: &RealmSnapshot) -> Self {
+    pub fn from_realm(realm: &RealmSnapshot) -> Self {
         let mut linkifiers: Vec<(i64, Linkifier)> = realm
-            .items(ItemKind::Linkifier)
+            .realm_items(RealmItemKind::Linkifier)
             .filter_map(|(id, document)| {
                 let text = |key: &str| document.get(key).and_then(Value::as_str);
                 let order = document.get("order").and_then(Value::as_i64).unwrap_or(id);
@@ -41,15 +43,15 @@ impl RenderContext {
         let words = realm.users().flat_map(|user| alert_words(realm, user.id));
         Self {
             linkifiers: linkifiers.into_iter().map(|(_, linkifier)| linkifier).collect(),
-            alert_words: AlertWords::new(words).ok(),
-            of: realm.words_changed(),
+            alert_words: AlertWordMatcher::new(words).ok(),
+            of: realm.text_patterns_changed_at(),
         }
     }
 
-    /// Returns whether the realm has the words it was made of.
+    /// Returns whether the realm's linkifiers and alert words are still those that were compiled.
     #[must_use]
     pub fn is_current(&self, realm: &RealmSnapshot) -> bool {
-        self.of == realm.words_changed()
+        self.of == realm.text_patterns_changed_at()
     }
 
     /// Returns the realm's linkifiers, in their order.
@@ -58,10 +60,10 @@ impl RenderContext {
         &self.linkifiers
     }
 
-    /// Returns whose alert words stand in the text, in the order of their numbers.
+    /// Returns the users whose alert words occur in the text, in ascending order.
     #[must_use]
-    pub fn alerted(&self, content: &str) -> Vec<UserId> {
-        let found = self.alert_words.as_ref().map(|words| words.owners_in(content));
+    pub fn users_alerted_by(&self, content: &str) -> Vec<UserId> {
+        let found = self.alert_words.as_ref().map(|words| words.users_alerted_by(content));
         found.into_iter().flatten().collect()
     }
 }
@@ -76,13 +78,13 @@ fn alert_words(realm: &RealmSnapshot, user_id: UserId) -> impl Iterator<Item = (
 pub struct RenderContextCache(Mutex<Option<Arc<RenderContext>>>);
 
 impl RenderContextCache {
-    /// Returns what texts of that realm are read with; made when first asked for after its words changed.
+    /// Returns the render context of the realm, compiled again only after its linkifiers or alert words changed.
     #[must_use]
-    pub fn get(&self, realm: &RealmSnapshot) -> Arc<RenderContext> {
+    pub fn get_or_compile(&self, realm: &RealmSnapshot) -> Arc<RenderContext> {
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match cached.as_ref().filter(|render_context| render_context.is_current(realm)) {
             Some(render_context) => Arc::clone(render_context),
-            None => Arc::clone(cached.insert(Arc::new(RenderContext::of(realm)))),
+            None => Arc::clone(cached.insert(Arc::new(RenderContext::from_realm(realm)))),
         }
     }
 }
@@ -95,29 +97,29 @@ pub struct RenderSettings<'a> {
     /// The realm's words.
     pub render_context: &'a RenderContext,
     /// The uploads that the text may use; none when nothing is said.
-    pub uploads: Option<&'a LinkedUploads>,
+    pub uploads: Option<&'a ReadableLinkedUploads>,
     /// Now, in unix seconds.
     pub now_s: i64,
 }
 
 impl RenderSettings<'_> {
-    /// Returns the uploads that a rendered text uses.
+    /// Returns the ids of the uploads that a rendered message links.
     #[must_use]
-    pub fn attachments(&self, rendered: &RenderedMessage) -> Vec<AttachmentId> {
-        self.uploads.map(|uploads| uploads.among(&rendered.attachments)).unwrap_or_default()
+    pub fn linked_attachment_ids(&self, rendered: &RenderedMessage) -> Vec<AttachmentId> {
+        self.uploads.map(|uploads| uploads.ids_of_linked_paths(&rendered.attachments)).unwrap_or_default()
     }
 
-    /// Renders a text of that writer.
+    /// Renders a message of that author.
     #[must_use]
-    pub fn render(&self, realm: &RealmSnapshot, writer: &User, content: &str) -> RenderedMessage {
+    pub fn render_message(&self, realm: &RealmSnapshot, writer: &User, content: &str) -> RenderedMessage {
         self.render_with(realm, (realm, self.render_context.linkifiers()), writer, content)
     }
 
-    /// As [`RenderSettings::render`], with other names and linkifiers than those of the realm as it is.
+    /// As [`RenderSettings::render_message`], with other names and linkifiers than those of the realm as it is.
     pub(crate) fn render_with(
         &self,
         realm: &RealmSnapshot,
-        (directory, linkifiers): (&dyn RealmNames, &[Linkifier]),
+        (directory, linkifiers): (&dyn NameDirectory, &[Linkifier]),
         writer: &User,
         content: &str,
     ) -> RenderedMessage {
@@ -131,12 +133,12 @@ impl RenderSettings<'_> {
             image_previews: ImagePreviews::Show,
             default_code_language: None,
         };
-        markdown::render_with(&markdown::parse(content, &against), self.uploads)
+        markdown::render_message_with_uploads(&markdown::parse_message(content, &against), self.uploads)
     }
 
-    /// Renders a text that describes something, as HTML: like a message, but without previews of images.
+    /// Renders a description to HTML: like a message, but without image previews.
     #[must_use]
-    pub fn describe(&self, realm: &RealmSnapshot, text: &str) -> String {
+    pub fn render_description(&self, realm: &RealmSnapshot, text: &str) -> String {
         let against = MarkdownContext {
             directory: realm,
             linkifiers: self.render_context.linkifiers(),
@@ -145,7 +147,7 @@ impl RenderSettings<'_> {
             image_previews: ImagePreviews::Hide,
             default_code_language: None,
         };
-        markdown::render(&markdown::parse(text, &against)).html
+        markdown::render_message(&markdown::parse_message(text, &against)).html
     }
 }
 
@@ -154,23 +156,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::log::event::EventRecord;
-    use crate::model::change::RealmChange;
-    use crate::model::realm::RealmRules;
+    use crate::event_log::event::LogRecord;
+    use crate::model::realm::RealmPermissionSettings;
+    use crate::model::realm_change::RealmChange;
     use crate::testing;
 
     fn linkifier(id: i64, order: i64, host: &str) -> RealmChange {
         let document =
             json!({"pattern": "#(?P<id>[0-9]+)", "url_template": format!("https://{host}/{{id}}"), "order": order});
-        RealmChange::Item { kind: ItemKind::Linkifier, id, document: Some(document) }
+        RealmChange::Item { kind: RealmItemKind::Linkifier, id, document: Some(document) }
     }
 
     #[test]
     fn linkifiers_apply_in_their_order_and_a_broken_one_not_at_all() {
-        let broken = RealmChange::Item { kind: ItemKind::Linkifier, id: 3, document: Some(json!({"pattern": "("})) };
+        let broken =
+            RealmChange::Item { kind: RealmItemKind::Linkifier, id: 3, document: Some(json!({"pattern": "("})) };
         let changes = vec![linkifier(1, 2, "second.example"), linkifier(2, 1, "first.example"), broken];
-        let realm = testing::realm(RealmRules::default(), changes);
-        let render_context = RenderContext::of(&realm);
+        let realm = testing::realm(RealmPermissionSettings::default(), changes);
+        let render_context = RenderContext::from_realm(&realm);
         assert_eq!(render_context.linkifiers().len(), 2);
         let setting = RenderSettings {
             realm_url: "https://chat.example",
@@ -178,21 +181,21 @@ mod tests {
             uploads: None,
             now_s: 0,
         };
-        let html = setting.render(&realm, realm.user(UserId(4)).unwrap(), "see #12").html;
+        let html = setting.render_message(&realm, realm.user(UserId(4)).unwrap(), "see #12").html;
         assert_eq!(html, r#"<p>see <a href="https://first.example/12">#12</a></p>"#);
     }
 
     #[test]
     fn a_lexicon_is_current_until_its_words_change() {
-        let realm = testing::realm(RealmRules::default(), Vec::new());
-        let render_context = RenderContext::of(&realm);
+        let realm = testing::realm(RealmPermissionSettings::default(), Vec::new());
+        let render_context = RenderContext::from_realm(&realm);
         let words = RealmChange::UserItem {
             user_id: UserId(4),
             kind: UserItemKind::AlertWords,
             key: String::new(),
             document: Some(json!(["Lunch"])),
         };
-        let talked = realm.with(&EventRecord::new(EventId(1_000), 0, Vec::new(), None));
+        let talked = realm.after_record(&LogRecord::new(EventId(1_000), 0, Vec::new(), None));
         assert!(render_context.is_current(&talked));
         let topic = RealmChange::UserItem {
             user_id: UserId(4),
@@ -200,11 +203,11 @@ mod tests {
             key: "20/lunch".to_owned(),
             document: Some(json!({})),
         };
-        let followed = talked.with(&EventRecord::new(EventId(1_001), 0, vec![topic], None));
+        let followed = talked.after_record(&LogRecord::new(EventId(1_001), 0, vec![topic], None));
         assert!(render_context.is_current(&followed));
-        let worded = followed.with(&EventRecord::new(EventId(1_002), 0, vec![words], None));
+        let worded = followed.after_record(&LogRecord::new(EventId(1_002), 0, vec![words], None));
         assert!(!render_context.is_current(&worded));
-        assert_eq!(render_context.alerted("lunch"), []);
-        assert_eq!(RenderContext::of(&worded).alerted("time for lunch!"), [UserId(4)]);
+        assert_eq!(render_context.users_alerted_by("lunch"), []);
+        assert_eq!(RenderContext::from_realm(&worded).users_alerted_by("time for lunch!"), [UserId(4)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::DAY_S;
+use crate::limits::SECONDS_PER_DAY;
 use crate::model::user::User;
 
 /// A user's role in the organization, from most to least powerful; "at least" is `<=`.
@@ -24,7 +24,7 @@ pub enum Role {
     Guest,
 }
 
-/// A number that is no role.
+/// A number that is not a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not a role")]
 pub struct UnknownRole(pub i64);
@@ -54,8 +54,8 @@ impl TryFrom<i64> for Role {
     }
 }
 
-/// A policy of the older kind: the roles that have a permission. The numbers of the wire differ from setting to setting
-/// and live with the wire.
+/// The roles that have a permission, in the older form of permission settings. Their wire numbers differ between
+/// settings and are defined in the wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionPolicy {
@@ -78,7 +78,7 @@ pub enum PermissionPolicy {
 impl PermissionPolicy {
     /// Returns whether the policy names this user now. `waiting_period_days` is the realm's threshold for full members.
     #[must_use]
-    pub fn permits(self, user: &User, waiting_period_days: i64, now_s: i64) -> bool {
+    pub fn permits_user(self, user: &User, waiting_period_days: i64, now_s: i64) -> bool {
         match self {
             Self::Everyone => true,
             Self::Members => user.role <= Role::Member,
@@ -92,12 +92,12 @@ impl PermissionPolicy {
 }
 
 impl User {
-    /// Returns whether this is a moderator or above, or a member for at least `waiting_period_days`.
+    /// Returns whether the user is a full member: a moderator or above, or a member for at least `waiting_period_days`.
     #[must_use]
     pub fn is_full_member(&self, waiting_period_days: i64, now_s: i64) -> bool {
         let age_s = now_s.saturating_sub(self.joined_s);
         self.role <= Role::Moderator
-            || (self.role == Role::Member && age_s >= waiting_period_days.saturating_mul(DAY_S))
+            || (self.role == Role::Member && age_s >= waiting_period_days.saturating_mul(SECONDS_PER_DAY))
     }
 }
 
@@ -118,19 +118,19 @@ mod tests {
     fn a_member_is_full_when_the_waiting_period_has_passed() {
         let mut user = testing::user(1, Role::Member);
         user.joined_s = 1_000;
-        assert!(!PermissionPolicy::FullMembers.permits(&user, 2, 1_000 + 2 * DAY_S - 1));
-        assert!(PermissionPolicy::FullMembers.permits(&user, 2, 1_000 + 2 * DAY_S));
+        assert!(!PermissionPolicy::FullMembers.permits_user(&user, 2, 1_000 + 2 * SECONDS_PER_DAY - 1));
+        assert!(PermissionPolicy::FullMembers.permits_user(&user, 2, 1_000 + 2 * SECONDS_PER_DAY));
         user.role = Role::Guest;
-        assert!(!PermissionPolicy::FullMembers.permits(&user, 0, i64::MAX));
+        assert!(!PermissionPolicy::FullMembers.permits_user(&user, 0, i64::MAX));
         user.role = Role::Moderator;
-        assert!(PermissionPolicy::FullMembers.permits(&user, 1_000, 1_000));
+        assert!(PermissionPolicy::FullMembers.permits_user(&user, 1_000, 1_000));
     }
 
     #[test]
     fn a_policy_names_a_role_and_all_above_it() {
         let permitted = |policy: PermissionPolicy| {
             let users = Role::ALL.map(|role| testing::user(1, role));
-            users.iter().filter(|user| policy.permits(user, 0, user.joined_s)).count()
+            users.iter().filter(|user| policy.permits_user(user, 0, user.joined_s)).count()
         };
         assert_eq!(permitted(PermissionPolicy::Everyone), 5);
         assert_eq!(permitted(PermissionPolicy::Members), 4);

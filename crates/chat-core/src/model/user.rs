@@ -4,7 +4,7 @@ mod api_key;
 mod common_passwords;
 mod invitation_secret;
 
-pub use api_key::{ApiKey, KeyHash, KeyHasher, MalformedKey};
+pub use api_key::{ApiKey, KeyHash, KeyHasher, MalformedApiKey};
 pub use invitation_secret::{InvitationSecret, MalformedInvitationLink};
 
 use std::fmt;
@@ -14,16 +14,16 @@ use serde::{Deserialize, Serialize};
 use self::common_passwords::COMMON_PASSWORDS;
 use crate::id::UserId;
 use crate::limits::{MAX_EMAIL_CHARS, MAX_FULL_NAME_CHARS, MAX_TIMEZONE_CHARS, MIN_PASSWORD_CHARS};
-use crate::model::address_visibility::AddressVisibility;
+use crate::model::email_address_visibility::EmailAddressVisibility;
 use crate::model::role::Role;
-use crate::text::printable::unprintable;
+use crate::text_processing::printable_names::find_unprintable_in_name;
 
 /// A user account, human or bot, as the realm's members may see it. Secrets are elsewhere: see [`ApiKey`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
     /// Their number.
     pub id: UserId,
-    /// The address they log in with, as written when the account was made. Others are shown [`User::shown_email`].
+    /// The address they log in with, as written when the account was made. Others are shown [`User::public_email`].
     pub email: String,
     /// Their name.
     pub full_name: String,
@@ -34,7 +34,7 @@ pub struct User {
     /// When the account was made, in unix seconds.
     pub joined_s: i64,
     /// Set for bots.
-    pub bot: Option<Bot>,
+    pub bot: Option<BotProperties>,
     /// IANA name, empty when unknown.
     pub timezone: String,
     /// Where their picture is, when they uploaded one.
@@ -42,21 +42,21 @@ pub struct User {
     /// Counts changes of the picture, from 1.
     pub avatar_version: i64,
     /// Who is shown [`User::email`]. It is one of the user's preferences, which the snapshot takes it from; it is not
-    /// written with the account. Ask [`User::address_visibility`].
+    /// written with the account. Ask [`User::email_address_visibility`].
     #[serde(skip)]
-    pub address_visibility: AddressVisibility,
+    pub address_visibility: EmailAddressVisibility,
 }
 
 /// The properties of a bot account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bot {
+pub struct BotProperties {
     /// Its kind.
     pub kind: BotKind,
     /// Who answers for it; `None` for the realm's own.
     pub owner_id: Option<UserId>,
 }
 
-/// Kinds of bots.
+/// The kind of a bot: generic, incoming webhook or outgoing webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BotKind {
@@ -69,10 +69,10 @@ pub enum BotKind {
 }
 
 impl User {
-    /// Returns the address in the form by which it is compared: without regard to case.
+    /// Returns the e-mail address in the case-folded form by which addresses are compared.
     #[must_use]
     pub fn email_key(&self) -> String {
-        fold(&self.email)
+        fold_case(&self.email)
     }
 
     /// Returns whether this is an administrator or owner.
@@ -88,14 +88,14 @@ impl User {
     }
 }
 
-/// Text in the form by which names are compared on every engine: lower case of Unicode, computed here and never by
-/// the database.
+/// Returns the text in Unicode lower case, by which names and addresses are compared on every database engine. It is
+/// computed here and never by the database.
 #[must_use]
-pub fn fold(text: &str) -> String {
+pub fn fold_case(text: &str) -> String {
     text.to_lowercase()
 }
 
-/// The reason why a name cannot be a full name.
+/// The reason why a text is not a valid full name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FullNameError {
     /// Fewer than two characters.
@@ -104,7 +104,7 @@ pub enum FullNameError {
     /// More than [`MAX_FULL_NAME_CHARS`].
     #[error("Name too long!")]
     TooLong,
-    /// A character that mentions are written with, or one that no screen shows ([`unprintable`]).
+    /// A character that mentions are written with, or one that no screen shows ([`find_unprintable_in_name`]).
     #[error("Invalid characters in name!")]
     InvalidCharacter,
     /// It ends as a mention by name and id does, or is what everybody is mentioned by.
@@ -112,11 +112,11 @@ pub enum FullNameError {
     LooksLikeMention,
 }
 
-/// Returns the full name without the blanks around it.
+/// Parses a full name: trims and validates it.
 ///
 /// # Errors
 /// See [`FullNameError`].
-pub fn full_name(written: &str) -> Result<&str, FullNameError> {
+pub fn parse_full_name(written: &str) -> Result<&str, FullNameError> {
     const MENTION: [char; 6] = ['*', '`', '\\', '>', '"', '@'];
     /// What `@**…**` mentions everybody by.
     const WILDCARDS: [&str; 5] = ["all", "everyone", "channel", "stream", "topic"];
@@ -128,7 +128,7 @@ pub fn full_name(written: &str) -> Result<&str, FullNameError> {
     if count < 2 {
         return Err(FullNameError::TooShort);
     }
-    if unprintable(name).is_some() || name.contains(MENTION) {
+    if find_unprintable_in_name(name).is_some() || name.contains(MENTION) {
         return Err(FullNameError::InvalidCharacter);
     }
     if WILDCARDS.iter().any(|wildcard| name.eq_ignore_ascii_case(wildcard)) {
@@ -147,7 +147,7 @@ pub fn full_name(written: &str) -> Result<&str, FullNameError> {
 #[error("Invalid timezone: Value error, Not a recognized time zone")]
 pub struct UnknownTimezone;
 
-/// Returns the name of a time zone.
+/// Parses the name of a time zone: checks its form, not whether the zone exists.
 ///
 /// Whether there is one of that name is not asked: which there are changes with the years, and only clients count with
 /// them.
@@ -157,7 +157,7 @@ pub struct UnknownTimezone;
 ///
 /// # Source
 /// The IANA time zone database, "Theory and pragmatics", on names.
-pub fn timezone(written: &str) -> Result<&str, UnknownTimezone> {
+pub fn parse_timezone(written: &str) -> Result<&str, UnknownTimezone> {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_+-".contains(&byte);
     let word = |word: &str| !word.is_empty() && word.bytes().all(letter);
     let fits = written.len() <= MAX_TIMEZONE_CHARS && written.split('/').all(word);
@@ -169,7 +169,7 @@ pub fn timezone(written: &str) -> Result<&str, UnknownTimezone> {
 #[error("Enter a valid email address.")]
 pub struct MalformedEmail;
 
-/// Returns the address without the blanks around it.
+/// Parses an e-mail address: trims and validates it.
 ///
 /// # Errors
 /// When it is none.
@@ -177,7 +177,7 @@ pub struct MalformedEmail;
 /// # Source
 /// RFC 5321, section 4.1.2, without quoted names, comments and literal addresses: the address is the name in a Basic
 /// header, where a colon would end it, and stands in HTML and in headers of mail.
-pub fn email(written: &str) -> Result<&str, MalformedEmail> {
+pub fn parse_email(written: &str) -> Result<&str, MalformedEmail> {
     const SPECIAL: &str = "\"(),:;<>@[\\]";
     let address = written.trim();
     let (name, host) = address.rsplit_once('@').ok_or(MalformedEmail)?;
@@ -188,7 +188,10 @@ pub fn email(written: &str) -> Result<&str, MalformedEmail> {
     };
     let name_fits = !name.is_empty() && name.chars().all(named);
     let host_fits = host.split('.').all(label) && (host.contains('.') || host == "localhost");
-    let fits = name_fits && host_fits && unprintable(address).is_none() && address.chars().count() <= MAX_EMAIL_CHARS;
+    let fits = name_fits
+        && host_fits
+        && find_unprintable_in_name(address).is_none()
+        && address.chars().count() <= MAX_EMAIL_CHARS;
     if fits { Ok(address) } else { Err(MalformedEmail) }
 }
 
@@ -197,12 +200,12 @@ pub fn email(written: &str) -> Result<&str, MalformedEmail> {
 #[error("The password is too weak.")]
 pub struct WeakPassword;
 
-/// Whether a new password may be one. Not specified; we demand the length that the API announces, and refuse the
-/// passwords that are tried first. The bound on attempts keeps out what else a person would guess.
+/// Checks that a new password has the length that the API announces and is not a common one. Not specified; the limit
+/// on attempts keeps out other guesses. The bound on attempts keeps out what else a person would guess.
 ///
 /// # Errors
 /// When it has less than [`MIN_PASSWORD_CHARS`], or is a common one in any case of its letters.
-pub fn check_password(password: &str) -> Result<(), WeakPassword> {
+pub fn check_password_strength(password: &str) -> Result<(), WeakPassword> {
     let is_short = password.chars().count() < MIN_PASSWORD_CHARS;
     let is_common = COMMON_PASSWORDS.iter().any(|common| common.eq_ignore_ascii_case(password));
     if is_short || is_common { Err(WeakPassword) } else { Ok(()) }
@@ -224,19 +227,19 @@ mod tests {
 
     #[test]
     fn a_full_name_has_bounds_and_no_mention_syntax() {
-        assert_eq!(full_name("  Ada Lovelace "), Ok("Ada Lovelace"));
-        assert_eq!(full_name("A"), Err(FullNameError::TooShort));
-        assert_eq!(full_name(&"a".repeat(101)), Err(FullNameError::TooLong));
-        assert_eq!(full_name("Ada*"), Err(FullNameError::InvalidCharacter));
-        assert_eq!(full_name("Ada|12"), Err(FullNameError::LooksLikeMention));
-        assert_eq!(full_name("Ada|x"), Ok("Ada|x"));
+        assert_eq!(parse_full_name("  Ada Lovelace "), Ok("Ada Lovelace"));
+        assert_eq!(parse_full_name("A"), Err(FullNameError::TooShort));
+        assert_eq!(parse_full_name(&"a".repeat(101)), Err(FullNameError::TooLong));
+        assert_eq!(parse_full_name("Ada*"), Err(FullNameError::InvalidCharacter));
+        assert_eq!(parse_full_name("Ada|12"), Err(FullNameError::LooksLikeMention));
+        assert_eq!(parse_full_name("Ada|x"), Ok("Ada|x"));
         for name in ["Ada\u{202e}", "A\u{200b}da", "\u{feff}Ada", "ada@home", "@all", "Ada\u{ad}"] {
-            assert_eq!(full_name(name), Err(FullNameError::InvalidCharacter), "{name:?}");
+            assert_eq!(parse_full_name(name), Err(FullNameError::InvalidCharacter), "{name:?}");
         }
         for name in ["all", "Everyone", "CHANNEL", "stream", "topic"] {
-            assert_eq!(full_name(name), Err(FullNameError::LooksLikeMention), "{name}");
+            assert_eq!(parse_full_name(name), Err(FullNameError::LooksLikeMention), "{name}");
         }
-        assert_eq!(full_name("Allan"), Ok("Allan"));
+        assert_eq!(parse_full_name("Allan"), Ok("Allan"));
     }
 
     #[test]
@@ -244,7 +247,7 @@ mod tests {
         for written in
             ["ada@example.org", " ada+x@mail.example.org ", "o'neil@example.org", "jörg@münchen.de", "a@localhost"]
         {
-            assert_eq!(email(written), Ok(written.trim()), "{written}");
+            assert_eq!(parse_email(written), Ok(written.trim()), "{written}");
         }
         let long = format!("{}@example.org", "a".repeat(MAX_EMAIL_CHARS));
         let malformed = [
@@ -266,27 +269,27 @@ mod tests {
             &long,
         ];
         for written in malformed {
-            assert_eq!(email(written), Err(MalformedEmail), "{written}");
+            assert_eq!(parse_email(written), Err(MalformedEmail), "{written}");
         }
     }
 
     #[test]
     fn a_time_zone_is_words_between_slashes() {
         for written in ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+5"] {
-            assert_eq!(timezone(written), Ok(written), "{written}");
+            assert_eq!(parse_timezone(written), Ok(written), "{written}");
         }
         for written in ["", "Europe/", "/UTC", "Europe//Berlin", "Europe Berlin", "a/../b", &"a".repeat(101)] {
-            assert_eq!(timezone(written), Err(UnknownTimezone), "{written}");
+            assert_eq!(parse_timezone(written), Err(UnknownTimezone), "{written}");
         }
     }
 
     #[test]
     fn a_password_has_six_characters() {
-        assert_eq!(check_password("12345"), Err(WeakPassword));
+        assert_eq!(check_password_strength("12345"), Err(WeakPassword));
         for common in ["123456", "password", "PassWord123", "qwerty", "iloveyou"] {
-            assert_eq!(check_password(common), Err(WeakPassword), "{common}");
+            assert_eq!(check_password_strength(common), Err(WeakPassword), "{common}");
         }
         assert!(COMMON_PASSWORDS.is_sorted());
-        assert_eq!(check_password("äöüäöü"), Ok(()));
+        assert_eq!(check_password_strength("äöüäöü"), Ok(()));
     }
 }

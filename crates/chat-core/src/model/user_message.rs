@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::id::{EventId, MessageId, UserId};
-use crate::model::message::{Flag, Message, Recipient};
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::message::{Message, MessageFlag, Recipient};
+use crate::model::realm_snapshot::RealmSnapshot;
 
 /// A user's flags and recipient data of a message, without its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,13 +22,13 @@ pub struct UserMessage {
     /// [`ContentFlags::moved_in`](crate::model::message::ContentFlags::moved_in).
     pub moved_in: bool,
     /// The user's flags of it.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<MessageFlag>,
 }
 
 impl UserMessage {
-    /// Returns the copy of a message that a user with these flags has.
+    /// Makes the user message from a message and the user's flags.
     #[must_use]
-    pub fn of(message: &Message, flags: Vec<Flag>) -> Self {
+    pub fn from_message(message: &Message, flags: Vec<MessageFlag>) -> Self {
         Self {
             id: message.id,
             recipient: message.recipient,
@@ -40,15 +40,15 @@ impl UserMessage {
         }
     }
 
-    /// Returns whether it counts as read whatever the user says of it: they received it in a channel in which they
-    /// are not or that is archived, or its sender is muted.
+    /// Returns whether the message counts as read whatever its flags: the user is not subscribed to its channel, the
+    /// channel is archived, or the sender is muted.
     #[must_use]
     pub fn counts_as_read(&self, realm: &RealmSnapshot, user_id: UserId) -> bool {
         let is_left = match self.recipient {
             Recipient::Channel(id) => !realm.can_have_unread(id, user_id),
             Recipient::Direct(_) => false,
         };
-        is_left || realm.mutes(user_id, self.sender_id)
+        is_left || realm.mutes_user(user_id, self.sender_id)
     }
 }
 
@@ -75,23 +75,23 @@ pub struct UnreadConversation {
 }
 
 impl UnreadMessages {
-    /// How many messages.
+    /// Returns the number of unread messages.
     #[must_use]
     pub fn count(&self) -> usize {
         self.places.iter().map(|place| place.ids.len()).sum()
     }
 
-    /// All messages, the oldest first.
+    /// Returns the ids of all unread messages, in ascending order.
     #[must_use]
-    pub fn ids(&self) -> Vec<MessageId> {
+    pub fn message_ids(&self) -> Vec<MessageId> {
         let mut ids: Vec<MessageId> = self.places.iter().flat_map(|place| place.ids.iter().copied()).collect();
         ids.sort_unstable();
         ids
     }
 
-    /// The same without messages that were sent after a place in the log.
+    /// Keeps only messages up to a log position.
     #[must_use]
-    pub fn until(mut self, at: EventId) -> Self {
+    pub fn keep_sent_until(mut self, at: EventId) -> Self {
         let is_there = |id: &MessageId| EventId::from(*id) <= at;
         for place in &mut self.places {
             // They are in order, so the last tells of all.
@@ -104,14 +104,14 @@ impl UnreadMessages {
         self
     }
 
-    /// Returns the newest messages of it, so many at most.
+    /// Keeps only the newest messages, at most `limit`.
     #[must_use]
-    pub fn newest(mut self, limit: usize) -> Self {
+    pub fn keep_newest(mut self, limit: usize) -> Self {
         let count = self.count();
         if count <= limit {
             return self;
         }
-        let mut ids = self.ids();
+        let mut ids = self.message_ids();
         let from = ids.split_off(count - limit).first().copied();
         let Some(from) = from else { return Self::default() };
         for place in &mut self.places {
@@ -142,27 +142,27 @@ mod tests {
     }
 
     fn ids(unread: &UnreadMessages) -> Vec<i64> {
-        unread.ids().into_iter().map(|id| id.0).collect()
+        unread.message_ids().into_iter().map(|id| id.0).collect()
     }
 
     #[test]
     fn what_came_after_a_place_is_left_out() {
-        let unread_until = unread().until(EventId(4));
+        let unread_until = unread().keep_sent_until(EventId(4));
         assert_eq!((ids(&unread_until), unread_until.count()), (vec![3, 4], 2));
         assert_eq!(unread_until.mentions, [MessageId(3)]);
-        let first = unread().until(EventId(3));
+        let first = unread().keep_sent_until(EventId(3));
         assert_eq!((first.places.len(), ids(&first)), (1, vec![3]));
-        assert_eq!(unread().until(EventId(9)), unread());
+        assert_eq!(unread().keep_sent_until(EventId(9)), unread());
     }
 
     #[test]
     fn the_newest_are_the_newest_of_all_places() {
-        assert_eq!(unread().newest(4), unread());
-        let unread_until = unread().newest(2);
+        assert_eq!(unread().keep_newest(4), unread());
+        let unread_until = unread().keep_newest(2);
         assert_eq!(ids(&unread_until), [5, 9]);
         assert_eq!(unread_until.mentions, [MessageId(9)]);
-        let one = unread().newest(1);
+        let one = unread().keep_newest(1);
         assert_eq!((ids(&one), one.places.len()), (vec![9], 1));
-        assert_eq!(unread().newest(0), UnreadMessages::default());
+        assert_eq!(unread().keep_newest(0), UnreadMessages::default());
     }
 }

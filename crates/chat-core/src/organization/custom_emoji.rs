@@ -6,19 +6,19 @@
 use serde_json::{Value, json};
 
 use crate::emoji;
-use crate::limits::{MAX_CUSTOM_EMOJI, MAX_EMOJI_NAME_CHARS};
-use crate::log::commit::RealmCommit;
-use crate::log::event::{EventAudience, NewEvent};
-use crate::model::change::{ItemKind, RealmChange};
-use crate::model::snapshot::RealmSnapshot;
+use crate::event_log::event::{EventAudience, NewEvent};
+use crate::event_log::realm_commit::RealmCommit;
+use crate::limits::{MAX_CUSTOM_EMOJI, MAX_CUSTOM_EMOJI_NAME_CHARS};
+use crate::model::realm_change::{RealmChange, RealmItemKind};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access::PermissionError;
-use crate::wire::item;
+use crate::wire_format::realm_and_user_items;
 
-/// Where the pictures of custom emoji are, relative to the realm's address.
-pub const FOLDER: &str = "/user_avatars/1/emoji/images";
+/// The folder of custom emoji images, relative to the realm's URL.
+pub const CUSTOM_EMOJI_IMAGE_FOLDER: &str = "/user_avatars/1/emoji/images";
 
-/// The reason why the custom emoji stay as they are.
+/// The reason why custom emoji cannot be added or deactivated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CustomEmojiError {
     /// The caller is not who may.
@@ -33,8 +33,8 @@ pub enum CustomEmojiError {
     /// The name ends as none does.
     #[error("Emoji names must end with either a letter or digit.")]
     NameEnd,
-    /// The name has more than [`MAX_EMOJI_NAME_CHARS`].
-    #[error("emoji_name is too long (limit: {MAX_EMOJI_NAME_CHARS} characters)")]
+    /// The name has more than [`MAX_CUSTOM_EMOJI_NAME_CHARS`].
+    #[error("emoji_name is too long (limit: {MAX_CUSTOM_EMOJI_NAME_CHARS} characters)")]
     NameTooLong,
     /// Another one in use has the name.
     #[error("A custom emoji with this name already exists.")]
@@ -55,52 +55,58 @@ pub enum CustomEmojiError {
 
 /// The addresses of a custom emoji's images, relative to the realm's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CustomEmojiImages {
+pub struct CustomEmojiImageUrls {
     /// The emoji.
     pub source_url: String,
     /// Its first picture, when it moves.
     pub still_url: Option<String>,
 }
 
-/// Returns the name an emoji would have that the caller wants to add: for whoever would first make its pictures.
+/// Checks whether the caller may add a custom emoji of that name, and returns the normalized name. For use before its
+/// images are made.
 ///
 /// # Errors
 /// See [`CustomEmojiError`].
-pub fn check(realm: &RealmSnapshot, caller: &User, written: &str, now_s: i64) -> Result<String, CustomEmojiError> {
+pub fn check_new_custom_emoji(
+    realm: &RealmSnapshot,
+    caller: &User,
+    written: &str,
+    now_s: i64,
+) -> Result<String, CustomEmojiError> {
     let name = name(written)?;
     if caller.is_guest() {
         return Err(PermissionError::GuestRefused.into());
     }
     let permitted = realm
         .realm()
-        .is_some_and(|realm| realm.rules.add_custom_emoji.permits(caller, realm.rules.waiting_period_days, now_s));
+        .is_some_and(|realm| realm.rules.add_custom_emoji.permits_user(caller, realm.rules.waiting_period_days, now_s));
     if !permitted {
         return Err(PermissionError::Insufficient.into());
     }
     if in_use(realm, &name).is_some() {
         return Err(CustomEmojiError::NameTaken);
     }
-    if emoji::is_default(&name) && !caller.is_administrator() {
+    if emoji::is_default_emoji_name(&name) && !caller.is_administrator() {
         return Err(CustomEmojiError::DefaultOverridden);
     }
-    if realm.items(ItemKind::Emoji).count() >= MAX_CUSTOM_EMOJI {
+    if realm.realm_items(RealmItemKind::Emoji).count() >= MAX_CUSTOM_EMOJI {
         return Err(CustomEmojiError::TooMany);
     }
     Ok(name)
 }
 
-/// Adds an emoji. Its number is the answer.
+/// Adds a custom emoji and returns its id. Its number is the answer.
 ///
 /// # Errors
-/// As [`check`]; nothing is to be written then.
-pub fn add(
+/// As [`check_new_custom_emoji`]; nothing is to be written then.
+pub fn add_custom_emoji(
     realm: &RealmSnapshot,
     caller: &User,
-    (written, pictures): (&str, &CustomEmojiImages),
+    (written, pictures): (&str, &CustomEmojiImageUrls),
     commit: &mut RealmCommit,
 ) -> Result<i64, CustomEmojiError> {
-    let name = check(realm, caller, written, commit.at_s)?;
-    let id = realm.new_item_id(ItemKind::Emoji);
+    let name = check_new_custom_emoji(realm, caller, written, commit.at_s)?;
+    let id = realm.new_realm_item_id(RealmItemKind::Emoji);
     let document = json!({
         "name": name,
         "source_url": pictures.source_url,
@@ -112,14 +118,14 @@ pub fn add(
     Ok(id)
 }
 
-/// Takes an emoji out of use. Where it was used it stays.
+/// Deactivates a custom emoji; messages that use it keep it. Where it was used it stays.
 ///
 /// # Errors
 /// See [`CustomEmojiError`]; nothing is to be written then.
 ///
 /// # Source
 /// Specification, `DELETE /realm/emoji/{emoji_name}`.
-pub fn deactivate(
+pub fn deactivate_custom_emoji(
     realm: &RealmSnapshot,
     caller: &User,
     name: &str,
@@ -151,22 +157,22 @@ fn name(written: &str) -> Result<String, CustomEmojiError> {
     if name.ends_with(['-', '_']) {
         return Err(CustomEmojiError::NameEnd);
     }
-    if name.len() > MAX_EMOJI_NAME_CHARS { Err(CustomEmojiError::NameTooLong) } else { Ok(name) }
+    if name.len() > MAX_CUSTOM_EMOJI_NAME_CHARS { Err(CustomEmojiError::NameTooLong) } else { Ok(name) }
 }
 
 fn in_use<'a>(realm: &'a RealmSnapshot, name: &str) -> Option<(i64, &'a Value)> {
     let says = |emoji: &Value, key: &str, value: &Value| emoji.get(key) == Some(value);
     let (name, gone) = (Value::from(name), Value::from(true));
     let found = |(_, emoji): &(i64, &Value)| says(emoji, "name", &name) && !says(emoji, "deactivated", &gone);
-    realm.items(ItemKind::Emoji).find(found)
+    realm.realm_items(RealmItemKind::Emoji).find(found)
 }
 
 /// Writes an emoji down, and notifies all users of the emoji there are then.
 fn change(realm: &RealmSnapshot, (id, document): (i64, Value), commit: &mut RealmCommit) {
-    let changes = vec![RealmChange::Item { kind: ItemKind::Emoji, id, document: Some(document) }];
-    let after = realm.after(&changes);
-    let event = json!({"type": "realm_emoji", "op": "update", "realm_emoji": item::emoji(&after)});
-    commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
+    let changes = vec![RealmChange::Item { kind: RealmItemKind::Emoji, id, document: Some(document) }];
+    let after = realm.preview_changes(&changes);
+    let event = json!({"type": "realm_emoji", "op": "update", "realm_emoji": realm_and_user_items::custom_emoji_objects(&after)});
+    commit.events.push(NewEvent::same_for_everyone(EventAudience::Everyone, event));
     commit.changes.extend(changes);
 }
 

@@ -2,7 +2,7 @@
 //!
 //! An export is an item of the realm with the state of its archive ([`DataExport`]). Administrators request one; a node
 //! takes it ([`work::claim`]), writes the archive into the store of files, and records the result. What an archive
-//! contains is decided in [`crate::transfer::export`].
+//! contains is decided in [`crate::import_export::export`].
 //!
 //! # Source
 //! Names, numbers, limits and texts are those of existing servers at feature level 421. Where their texts name the
@@ -13,31 +13,31 @@ pub mod work;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::event_log::event::{EventAudience, NewEvent};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::UserId;
-use crate::limits::DAY_S;
-use crate::log::commit::RealmCommit;
-use crate::log::event::{EventAudience, NewEvent};
-use crate::model::address_visibility::AddressVisibility;
-use crate::model::change::{ItemKind, RealmChange};
+use crate::limits::SECONDS_PER_DAY;
+use crate::model::email_address_visibility::EmailAddressVisibility;
+use crate::model::realm_change::{RealmChange, RealmItemKind};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::Role;
-use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access::{self, PermissionError};
-use crate::wire::settings;
+use crate::wire_format::user_settings;
 
 /// The user setting by which people allow an export of their private data.
 pub const CONSENT: &str = "allow_private_data_export";
 /// Exports that can be requested in [`REQUEST_PERIOD_S`].
 pub const MAX_REQUESTS: usize = 5;
 /// Seconds in which requests are counted: a week.
-pub const REQUEST_PERIOD_S: i64 = 7 * DAY_S;
+pub const REQUEST_PERIOD_S: i64 = 7 * SECONDS_PER_DAY;
 /// Messages of an organization that can be exported over the API. A larger one is exported at the command line.
 pub const MAX_EXPORTED_MESSAGES: u64 = 250_000;
 /// Bytes of all uploads of an organization that can be exported over the API: 20 GiB.
 pub const MAX_EXPORTED_UPLOAD_BYTES: i64 = 20 * 1024 * 1024 * 1024;
 /// Seconds for which an archive can be downloaded: a week. Not specified; existing servers keep archives until they are
 /// deleted. We delete them, because an archive holds what people deleted since.
-pub const ARCHIVE_KEPT_S: i64 = 7 * DAY_S;
+pub const ARCHIVE_KEPT_S: i64 = 7 * SECONDS_PER_DAY;
 /// Exports that are listed. Older ones without an archive are forgotten. Not specified; each administrator receives all
 /// of them with each event.
 pub const MAX_LISTED: usize = 100;
@@ -182,12 +182,14 @@ pub enum DataExportError {
 /// Returns all exports, in the order of their numbers. The documents were written by this module; one that cannot be
 /// parsed is left out.
 pub fn all(realm: &RealmSnapshot) -> impl Iterator<Item = (i64, DataExport)> {
-    realm.items(ItemKind::DataExport).filter_map(|(id, document)| Some((id, DataExport::deserialize(document).ok()?)))
+    realm
+        .realm_items(RealmItemKind::DataExport)
+        .filter_map(|(id, document)| Some((id, DataExport::deserialize(document).ok()?)))
 }
 
 /// Returns the export of that number.
 fn find(realm: &RealmSnapshot, id: i64) -> Option<DataExport> {
-    DataExport::deserialize(realm.item(ItemKind::DataExport, id)?).ok()
+    DataExport::deserialize(realm.realm_item(RealmItemKind::DataExport, id)?).ok()
 }
 
 /// Returns all exports as administrators see them, for the server at that address.
@@ -245,7 +247,7 @@ pub fn request(
         status: DataExportStatus::Requested,
         has_bytes: false,
     };
-    let id = realm.new_item_id(ItemKind::DataExport);
+    let id = realm.new_realm_item_id(RealmItemKind::DataExport);
     let mut changes: Vec<_> = forgotten(realm).map(|id| (id, None)).collect();
     changes.push((id, Some(export)));
     change(realm, changes, Some(realm_url), commit);
@@ -254,7 +256,7 @@ pub fn request(
 
 /// Returns the oldest exports that leave the list when another one comes.
 fn forgotten(realm: &RealmSnapshot) -> impl Iterator<Item = i64> {
-    let surplus = realm.items(ItemKind::DataExport).count().saturating_add(1).saturating_sub(MAX_LISTED);
+    let surplus = realm.realm_items(RealmItemKind::DataExport).count().saturating_add(1).saturating_sub(MAX_LISTED);
     all(realm).filter(|(_, export)| !export.is_pending() && !export.has_bytes).map(|(id, _)| id).take(surplus)
 }
 
@@ -266,7 +268,7 @@ fn require_owner(realm: &RealmSnapshot, export_type: DataExportType) -> Result<(
     let mut owners = realm.users().filter(|user| user.is_active && user.role == Role::Owner);
     let (is_there, otherwise) = match export_type {
         DataExportType::Public => (
-            owners.any(|owner| owner.address_visibility() != AddressVisibility::Nobody),
+            owners.any(|owner| owner.email_address_visibility() != EmailAddressVisibility::Nobody),
             DataExportError::NoOwnerWithAddress,
         ),
         DataExportType::FullWithConsent => {
@@ -319,16 +321,16 @@ fn change(
     commit: &mut RealmCommit,
 ) {
     let item = |(id, export): (i64, Option<DataExport>)| RealmChange::Item {
-        kind: ItemKind::DataExport,
+        kind: RealmItemKind::DataExport,
         id,
         document: export.map(|export| json!(export)),
     };
     let changes: Vec<_> = exports.into_iter().map(item).collect();
     if let Some(realm_url) = realm_url {
-        let after = realm.after(&changes);
+        let after = realm.preview_changes(&changes);
         let exports: Vec<_> = all(&after).map(|(id, export)| shown(id, &export, realm_url)).collect();
         let event = json!({"type": "realm_export", "exports": exports});
-        commit.events.push(NewEvent::plain(EventAudience::Administrators, event));
+        commit.events.push(NewEvent::same_for_everyone(EventAudience::Administrators, event));
     }
     commit.changes.extend(changes);
 }
@@ -337,7 +339,7 @@ fn change(
 /// which that setting is on or whose owner allows it.
 #[must_use]
 pub fn is_consenting(realm: &RealmSnapshot, user: &User) -> bool {
-    let allows = |id: UserId| settings::flag(realm, id, CONSENT);
+    let allows = |id: UserId| user_settings::bool_setting(realm, id, CONSENT);
     let owner = user.bot.as_ref().and_then(|bot| bot.owner_id);
     allows(user.id) || owner.is_some_and(allows)
 }
@@ -357,7 +359,7 @@ pub fn consents(realm: &RealmSnapshot, caller: &User) -> Result<Vec<Value>, Data
 /// Returns the event by which administrators learn whether a person allows it.
 pub(crate) fn consent_event(user_id: UserId, consented: bool) -> NewEvent {
     let event = json!({"type": "realm_export_consent", "user_id": user_id, "consented": consented});
-    NewEvent::plain(EventAudience::Administrators, event)
+    NewEvent::same_for_everyone(EventAudience::Administrators, event)
 }
 
 #[cfg(test)]

@@ -2,19 +2,21 @@
 
 use serde_json::json;
 
+use crate::event_log::realm_commit::{CredentialChange, RealmCommit};
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
-use crate::log::commit::{CredentialChange, RealmCommit};
-use crate::model::address_visibility::AddressVisibility;
-use crate::model::change::{ItemKind, RealmChange};
-use crate::model::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
-use crate::model::group::{GroupSetting, SystemGroup, UserGroup};
-use crate::model::organization_image::OrganizationImages;
-use crate::model::realm::{Realm, RealmRules};
+use crate::model::channel::{
+    Channel, ChannelPostPolicy, ChannelPrivacy, Subscription, SubscriptionNotificationSettings,
+};
+use crate::model::email_address_visibility::EmailAddressVisibility;
+use crate::model::group::{GroupSettingValue, SystemGroup, UserGroup};
+use crate::model::organization_image::OrganizationImageUrls;
+use crate::model::realm::{Realm, RealmPermissionSettings};
+use crate::model::realm_change::{RealmChange, RealmItemKind};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::Role;
-use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::{ApiKey, PasswordHash, User};
 use crate::organization::settings::OrganizationError;
-use crate::text::printable::unprintable;
+use crate::text_processing::printable_names::find_unprintable_in_name;
 
 /// The channels a realm begins with, with the color of the owner's subscription. Not specified; new users are put
 /// into them, so there is somewhere to write.
@@ -23,16 +25,16 @@ const CHANNELS: [(&str, &str); 2] = [("general", "#76ce90"), ("sandbox", "#fae58
 /// Longest name of a new realm, in characters, as of one that is renamed.
 const REALM_NAME_MAX_CHARS: usize = 40;
 
-/// Returns the name of a new realm, without space around it.
+/// Parses the name of a new realm: trims and validates it.
 ///
 /// # Errors
 /// When it is blank or too long, or has a character that no screen shows.
-pub fn realm_name(written: &str) -> Result<&str, OrganizationError> {
+pub fn parse_realm_name(written: &str) -> Result<&str, OrganizationError> {
     let (name, setting) = (written.trim(), "name");
     if name.chars().count() > REALM_NAME_MAX_CHARS {
         return Err(OrganizationError::TooLong { name: setting, limit: REALM_NAME_MAX_CHARS });
     }
-    if name.is_empty() || unprintable(name).is_some() {
+    if name.is_empty() || find_unprintable_in_name(name).is_some() {
         return Err(OrganizationError::InvalidCharacters(setting));
     }
     Ok(name)
@@ -45,7 +47,7 @@ pub struct NewRealm {
     pub realm_name: String,
     /// The owner's address.
     pub email: String,
-    /// The owner's name, checked by [`crate::model::user::full_name`].
+    /// The owner's name, checked by [`crate::model::user::parse_full_name`].
     pub full_name: String,
     /// What the owner's password is compared with.
     pub password_hash: Option<PasswordHash>,
@@ -56,18 +58,19 @@ pub struct NewRealm {
 }
 
 /// Returns the commit that founds the realm. It is decided on a realm that does not exist, the state `before`: when
-/// several nodes found it at once, one succeeds, and the others get [`crate::log::commit::CommitOutcome::Stale`].
+/// several nodes found it at once, one succeeds, and the others get
+/// [`crate::event_log::realm_commit::CommitOutcome::Stale`].
 #[must_use]
-pub fn found(before: &RealmSnapshot, founding: NewRealm) -> RealmCommit {
+pub fn found_realm(before: &RealmSnapshot, founding: NewRealm) -> RealmCommit {
     let NewRealm { realm_name, email, full_name, password_hash, api_key, now_s } = founding;
-    let mut commit = RealmCommit { decided_at: EventId::NONE, at_s: now_s, ..RealmCommit::default() };
+    let mut commit = RealmCommit { decided_at: EventId::BEFORE_FIRST, at_s: now_s, ..RealmCommit::default() };
     let realm = Realm {
         name: realm_name,
         description: String::new(),
         created_s: now_s,
         is_deactivated: false,
-        rules: RealmRules::default(),
-        images: OrganizationImages::default(),
+        rules: RealmPermissionSettings::default(),
+        images: OrganizationImageUrls::default(),
     };
     let mut ids = 1..;
     let mut new_id = || ids.next().unwrap_or_default();
@@ -87,21 +90,25 @@ pub fn found(before: &RealmSnapshot, founding: NewRealm) -> RealmCommit {
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
-        address_visibility: AddressVisibility::default(),
+        address_visibility: EmailAddressVisibility::default(),
     })));
-    commit.set_key(before, owner, api_key);
+    commit.set_api_key(before, owner, api_key);
     commit.credentials.push(CredentialChange::PasswordHash(owner, password_hash));
     let administrators = id_of(SystemGroup::Administrators, &groups);
     for ((name, color), id) in channels {
         commit.changes.push(RealmChange::Channel(Box::new(first_channel(name, (id, owner, administrators), now_s))));
-        commit.changes.push(RealmChange::Item { kind: ItemKind::DefaultChannel, id: id.0, document: Some(json!({})) });
+        commit.changes.push(RealmChange::Item {
+            kind: RealmItemKind::DefaultChannel,
+            id: id.0,
+            document: Some(json!({})),
+        });
         commit.changes.push(RealmChange::Subscription(Box::new(Subscription {
             channel_id: id,
             user_id: owner,
             color: color.to_owned(),
             is_muted: false,
             pin_to_top: false,
-            notifications: ChannelNotifications::default(),
+            notifications: SubscriptionNotificationSettings::default(),
         })));
     }
     commit
@@ -116,12 +123,12 @@ fn id_of(system: SystemGroup, groups: &Groups) -> UserGroupId {
 fn system_group(system: SystemGroup, id: UserGroupId, groups: &Groups) -> UserGroup {
     UserGroup {
         id,
-        name: system.name().to_owned(),
+        name: system.wire_name().to_owned(),
         description: system.description().to_owned(),
         system: Some(system),
         members: Vec::new(),
-        subgroups: system.subgroup().map(|inner| id_of(inner, groups)).into_iter().collect(),
-        can_mention: GroupSetting::Group(id_of(SystemGroup::Nobody, groups)),
+        subgroups: system.direct_subgroup().map(|inner| id_of(inner, groups)).into_iter().collect(),
+        can_mention: GroupSettingValue::Group(id_of(SystemGroup::Nobody, groups)),
         is_deactivated: false,
         origin: None,
     }
@@ -135,8 +142,8 @@ fn first_channel(name: &str, (id, owner, administrators): (ChannelId, UserId, Us
         rendered_description: String::new(),
         created_s: now_s,
         creator_id: Some(owner),
-        privacy: Privacy::Public,
-        post_policy: PostPolicy::Everyone,
+        privacy: ChannelPrivacy::Public,
+        post_policy: ChannelPostPolicy::Everyone,
         message_retention_days: None,
         can_remove_subscribers_group: administrators,
         is_archived: false,
@@ -146,17 +153,17 @@ fn first_channel(name: &str, (id, owner, administrators): (ChannelId, UserId, Us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::event::EventRecord;
+    use crate::event_log::event::LogRecord;
 
     #[test]
     fn a_new_realm_has_a_name_that_is_shown() {
-        assert_eq!(realm_name(" Acme "), Ok("Acme"));
+        assert_eq!(parse_realm_name(" Acme "), Ok("Acme"));
         for (name, refused) in [
             (" ", OrganizationError::InvalidCharacters("name")),
             ("A\u{200b}", OrganizationError::InvalidCharacters("name")),
             (&*"A".repeat(41), OrganizationError::TooLong { name: "name", limit: 40 }),
         ] {
-            assert_eq!(realm_name(name), Err(refused), "{name}");
+            assert_eq!(parse_realm_name(name), Err(refused), "{name}");
         }
     }
 
@@ -171,15 +178,16 @@ mod tests {
             api_key: api_key.clone(),
             now_s: 7,
         };
-        let commit = found(&RealmSnapshot::default(), founding);
-        let realm = RealmSnapshot::default().with(&EventRecord::new(EventId(1), 7, commit.changes, None));
-        let owner = realm.user_by_key(&realm.key_hasher().hash(&api_key)).unwrap();
-        assert_eq!((owner.role, owner.id, realm.new_id(1)), (Role::Owner, UserId(9), 12));
+        let commit = found_realm(&RealmSnapshot::default(), founding);
+        let realm = RealmSnapshot::default().after_record(&LogRecord::new(EventId(1), 7, commit.changes, None));
+        let owner = realm.user_by_key_hash(&realm.key_hasher().hash(&api_key)).unwrap();
+        assert_eq!((owner.role, owner.id, realm.nth_unused_id(1)), (Role::Owner, UserId(9), 12));
         let inside = |system| realm.is_in_group(owner, realm.system_group(system).unwrap().id, 7);
         assert!(inside(SystemGroup::Owners) && inside(SystemGroup::Internet) && !inside(SystemGroup::Nobody));
-        let subscribed = realm.memberships(owner.id).filter(|(_, membership)| membership.subscription.is_some());
+        let subscribed =
+            realm.memberships_of_user(owner.id).filter(|(_, membership)| membership.subscription.is_some());
         assert_eq!(subscribed.count(), 2);
-        assert_eq!(realm.items(ItemKind::DefaultChannel).count(), 2);
+        assert_eq!(realm.realm_items(RealmItemKind::DefaultChannel).count(), 2);
         assert!(realm.channel_by_name("GENERAL").is_some());
     }
 }

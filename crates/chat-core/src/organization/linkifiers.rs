@@ -7,17 +7,17 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::event_log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::limits::{MAX_LINKIFIER_CHARS, MAX_LINKIFIERS};
-use crate::log::commit::RealmCommit;
-use crate::log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
 use crate::markdown::{Linkifier, LinkifierError};
-use crate::model::change::{ItemKind, RealmChange};
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::realm_change::{RealmChange, RealmItemKind};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access::{self, PermissionError};
-use crate::text::form_errors::{FormError, FormErrors, blank, too_long, unshown};
-use crate::text::url_template::{self, UrlTemplateError};
-use crate::wire::item;
+use crate::text_processing::form_errors::{FormError, FormErrors, blank, too_long, unshown};
+use crate::text_processing::url_template::{self, UrlTemplateError};
+use crate::wire_format::realm_and_user_items;
 
 /// The pattern and template of a linkifier to add or change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,9 +28,9 @@ pub struct LinkifierRequest<'a> {
     pub url_template: &'a str,
 }
 
-/// The reason why the linkifiers stay as they are.
+/// The reason why a linkifier cannot be added, changed, removed or reordered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LinkifiersError {
+pub enum RealmLinkifierError {
     /// The caller is not who may.
     #[error(transparent)]
     NotAllowed(#[from] PermissionError),
@@ -48,42 +48,45 @@ pub enum LinkifiersError {
     NotAnOrder,
 }
 
-/// Adds a linkifier behind the others. Its number is the answer.
+/// Adds a linkifier after the others and returns its id. Its number is the answer.
 ///
 /// # Errors
-/// See [`LinkifiersError`]; nothing is to be written then.
-pub fn add(
+/// See [`RealmLinkifierError`]; nothing is to be written then.
+pub fn add_linkifier(
     realm: &RealmSnapshot,
     caller: &User,
     request: LinkifierRequest<'_>,
     commit: &mut RealmCommit,
-) -> Result<i64, LinkifiersError> {
+) -> Result<i64, RealmLinkifierError> {
     access::require_administrator(caller)?;
     check(realm, request, None)?;
-    if realm.items(ItemKind::Linkifier).count() >= MAX_LINKIFIERS {
-        return Err(LinkifiersError::TooMany);
+    if realm.realm_items(RealmItemKind::Linkifier).count() >= MAX_LINKIFIERS {
+        return Err(RealmLinkifierError::TooMany);
     }
-    let last = realm.items(ItemKind::Linkifier).map(|(id, document)| item::order(id, document)).max();
-    let id = realm.new_item_id(ItemKind::Linkifier);
+    let last = realm
+        .realm_items(RealmItemKind::Linkifier)
+        .map(|(id, document)| realm_and_user_items::order(id, document))
+        .max();
+    let id = realm.new_realm_item_id(RealmItemKind::Linkifier);
     let document = document(request, last.unwrap_or(0).saturating_add(1));
     change(realm, vec![(id, Some(document))], commit);
     Ok(id)
 }
 
-/// Gives a linkifier another pattern or template.
+/// Changes the pattern or template of a linkifier.
 ///
 /// # Errors
-/// See [`LinkifiersError`]; nothing is to be written then.
-pub fn update(
+/// See [`RealmLinkifierError`]; nothing is to be written then.
+pub fn update_linkifier(
     realm: &RealmSnapshot,
     caller: &User,
     (id, request): (i64, LinkifierRequest<'_>),
     commit: &mut RealmCommit,
-) -> Result<(), LinkifiersError> {
+) -> Result<(), RealmLinkifierError> {
     access::require_administrator(caller)?;
-    let before = realm.item(ItemKind::Linkifier, id).ok_or(LinkifiersError::NotFound)?;
+    let before = realm.realm_item(RealmItemKind::Linkifier, id).ok_or(RealmLinkifierError::NotFound)?;
     check(realm, request, Some(id))?;
-    let after = document(request, item::order(id, before));
+    let after = document(request, realm_and_user_items::order(id, before));
     if after != *before {
         change(realm, vec![(id, Some(after))], commit);
     }
@@ -93,31 +96,36 @@ pub fn update(
 /// Removes a linkifier. What it made of texts before stays.
 ///
 /// # Errors
-/// See [`LinkifiersError`]; nothing is to be written then.
-pub fn remove(realm: &RealmSnapshot, caller: &User, id: i64, commit: &mut RealmCommit) -> Result<(), LinkifiersError> {
+/// See [`RealmLinkifierError`]; nothing is to be written then.
+pub fn remove_linkifier(
+    realm: &RealmSnapshot,
+    caller: &User,
+    id: i64,
+    commit: &mut RealmCommit,
+) -> Result<(), RealmLinkifierError> {
     access::require_administrator(caller)?;
-    realm.item(ItemKind::Linkifier, id).ok_or(LinkifiersError::NotFound)?;
+    realm.realm_item(RealmItemKind::Linkifier, id).ok_or(RealmLinkifierError::NotFound)?;
     change(realm, vec![(id, None)], commit);
     Ok(())
 }
 
-/// Puts the linkifiers into this order.
+/// Puts the linkifiers into the given order.
 ///
 /// # Errors
-/// See [`LinkifiersError`]; nothing is to be written then.
-pub fn put_in_order(
+/// See [`RealmLinkifierError`]; nothing is to be written then.
+pub fn reorder_linkifiers(
     realm: &RealmSnapshot,
     caller: &User,
     ids: &[i64],
     commit: &mut RealmCommit,
-) -> Result<(), LinkifiersError> {
+) -> Result<(), RealmLinkifierError> {
     access::require_administrator(caller)?;
-    let known: BTreeSet<i64> = realm.items(ItemKind::Linkifier).map(|(id, _)| id).collect();
+    let known: BTreeSet<i64> = realm.realm_items(RealmItemKind::Linkifier).map(|(id, _)| id).collect();
     if ids.len() != known.len() || ids.iter().copied().collect::<BTreeSet<_>>() != known {
-        return Err(LinkifiersError::NotAnOrder);
+        return Err(RealmLinkifierError::NotAnOrder);
     }
     let moved = (1..).zip(ids).filter_map(|(order, id)| {
-        let before = realm.item(ItemKind::Linkifier, *id)?;
+        let before = realm.realm_item(RealmItemKind::Linkifier, *id)?;
         let mut after = before.clone();
         after.as_object_mut()?.insert("order".to_owned(), json!(order));
         (after != *before).then_some((*id, Some(after)))
@@ -148,7 +156,7 @@ fn check(realm: &RealmSnapshot, request: LinkifierRequest<'_>, id: Option<i64>) 
     let is_taken = |(other, document): (i64, &Value)| {
         Some(other) != id && document.get("pattern").and_then(Value::as_str) == Some(request.pattern)
     };
-    if realm.items(ItemKind::Linkifier).any(is_taken) {
+    if realm.realm_items(RealmItemKind::Linkifier).any(is_taken) {
         return Err(FormError::of_all("Realm filter with this Realm and Pattern already exists.").into());
     }
     Ok(())
@@ -167,12 +175,13 @@ fn change(realm: &RealmSnapshot, documents: Vec<(i64, Option<Value>)>, commit: &
     if documents.is_empty() {
         return;
     }
-    let item = |(id, document)| RealmChange::Item { kind: ItemKind::Linkifier, id, document };
+    let item = |(id, document)| RealmChange::Item { kind: RealmItemKind::Linkifier, id, document };
     let changes: Vec<_> = documents.into_iter().map(item).collect();
-    let after = realm.after(&changes);
-    let event = json!({"type": "realm_linkifiers", "realm_linkifiers": item::linkifiers(&after)});
+    let after = realm.preview_changes(&changes);
+    let event =
+        json!({"type": "realm_linkifiers", "realm_linkifiers": realm_and_user_items::linkifier_objects(&after)});
     let gate = QueueCondition::With(ClientCapability::LinkifierUrlTemplate);
-    commit.events.push(NewEvent::plain(EventAudience::Everyone, event).gated(gate));
+    commit.events.push(NewEvent::same_for_everyone(EventAudience::Everyone, event).with_queue_condition(gate));
     commit.changes.extend(changes);
 }
 

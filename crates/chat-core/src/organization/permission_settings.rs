@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::group::{NOT_MENTIONERS, NOT_REMOVERS, SystemGroup};
-use crate::organization::settings::SETTINGS;
+use crate::organization::settings::REALM_SETTINGS;
 
 /// The groups that one permission can be given to.
 struct Permission<'a> {
@@ -23,15 +23,15 @@ impl Permission<'_> {
     fn object(&self) -> Value {
         let allows =
             |group| !self.refused.contains(&group) && (self.allowed.is_empty() || self.allowed.contains(&group));
-        let allowed: Vec<&str> = self.allowed.iter().map(|group| group.name()).collect();
+        let allowed: Vec<&str> = self.allowed.iter().map(|group| group.wire_name()).collect();
         json!({
             "require_system_group": self.system_only,
             "allow_internet_group": allows(SystemGroup::Internet),
             "allow_owners_group": allows(SystemGroup::Owners),
             "allow_nobody_group": allows(SystemGroup::Nobody),
             "allow_everyone_group": allows(SystemGroup::Everyone),
-            "default_group_name": self.preset.name(),
-            "default_for_system_groups": self.preset_of_system.map(SystemGroup::name),
+            "default_group_name": self.preset.wire_name(),
+            "default_for_system_groups": self.preset_of_system.map(SystemGroup::wire_name),
             "id_field_name": format!("{}_id", self.name),
             "allowed_system_groups": allowed,
         })
@@ -44,12 +44,13 @@ const FIXED: [(&str, SystemGroup); 2] = [
     ("can_access_all_users_group", SystemGroup::Everyone),
 ];
 
-/// Returns every permission of the organization, of a channel and of a user group.
+/// Returns all supported permission settings of the realm, channels and user groups with the groups that each allows,
+/// as clients see them.
 ///
 /// # Source
 /// Not specified; the keys are those existing clients know. What each says follows from the rules that check a choice.
 #[must_use]
-pub fn supported() -> Value {
+pub fn supported_permission_settings() -> Value {
     let fixed = FIXED.iter().map(|(name, group)| Permission {
         name,
         system_only: true,
@@ -58,9 +59,9 @@ pub fn supported() -> Value {
         preset_of_system: None,
         allowed: std::slice::from_ref(group),
     });
-    let chosen = SETTINGS.iter().filter_map(|setting| {
+    let chosen = REALM_SETTINGS.iter().filter_map(|setting| {
         let (refused, preset) = setting.group_rule()?;
-        let preset = SystemGroup::ALL.into_iter().find(|group| group.policy() == preset)?;
+        let preset = SystemGroup::ALL.into_iter().find(|group| group.permission_policy() == preset)?;
         let name = setting.name;
         Some(Permission { name, system_only: true, refused, preset, preset_of_system: None, allowed: &[] })
     });

@@ -1,21 +1,21 @@
 //! What administrators choose for the organization: its name, who may do what, and how long.
 //!
-//! The settings are those that a rule asks for ([`RealmRules`]), and what the organization says of itself; there is
-//! none that could be chosen and would change nothing.
+//! The settings are those that a rule asks for ([`RealmPermissionSettings`]), and what the organization says of itself;
+//! there is none that could be chosen and would change nothing.
 
 use serde_json::{Map, Value, json};
 
+use crate::event_log::event::{EventAudience, NewEvent};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::UserGroupId;
-use crate::log::commit::RealmCommit;
-use crate::log::event::{EventAudience, NewEvent};
-use crate::model::change::RealmChange;
 use crate::model::group::SystemGroup;
-use crate::model::realm::{Realm, RealmRules};
+use crate::model::realm::{Realm, RealmPermissionSettings};
+use crate::model::realm_change::RealmChange;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::PermissionPolicy;
-use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access::{PermissionError, require_administrator, require_owner};
-use crate::text::printable::{unprintable, unprintable_in_text};
+use crate::text_processing::printable_names::{find_unprintable_in_name, find_unprintable_in_text};
 
 /// The setting that is the organization's name.
 const NAME: &str = "name";
@@ -24,8 +24,8 @@ const NAME_MAX_CHARS: usize = 40;
 /// Characters of its description.
 const DESCRIPTION_MAX_CHARS: usize = 1_000;
 
-/// Days of messages that never go.
-pub const FOR_EVER: i64 = -1;
+/// The number of retention days that means messages are never deleted.
+pub const UNLIMITED_RETENTION_DAYS: i64 = -1;
 
 /// Characters that are repeated of a value that is none.
 const SHOWN_MAX_CHARS: usize = 100;
@@ -83,7 +83,7 @@ const NO_MAKERS: &[SystemGroup] = &[SystemGroup::Nobody, SystemGroup::Everyone, 
 /// Groups whose members cannot write to people.
 const NO_WRITERS: &[SystemGroup] = &[SystemGroup::Internet];
 
-/// A setting of the organization.
+/// A setting of the organization: its name and type.
 #[derive(Debug)]
 pub struct RealmSetting {
     /// Its name on the wire.
@@ -100,17 +100,17 @@ pub enum RealmSettingType {
     /// A text of so many characters at most.
     Text(usize, fn(&mut Realm) -> &mut String),
     /// Yes or no.
-    Switch(fn(&mut RealmRules) -> &mut bool),
+    Switch(fn(&mut RealmPermissionSettings) -> &mut bool),
     /// Days, not negative.
-    Days(fn(&mut RealmRules) -> &mut i64),
+    Days(fn(&mut RealmPermissionSettings) -> &mut i64),
     /// Seconds, above 0; null for ever.
-    Limit(fn(&mut RealmRules) -> &mut Option<i64>),
+    Limit(fn(&mut RealmPermissionSettings) -> &mut Option<i64>),
     /// Days, above 0; -1 for ever.
-    Keep(fn(&mut RealmRules) -> &mut i64),
+    Keep(fn(&mut RealmPermissionSettings) -> &mut i64),
     /// The number of a policy.
-    Policy(&'static [(i64, PermissionPolicy)], fn(&mut RealmRules) -> &mut PermissionPolicy),
+    Policy(&'static [(i64, PermissionPolicy)], fn(&mut RealmPermissionSettings) -> &mut PermissionPolicy),
     /// The number of a group of the system, but for some.
-    Group(&'static [SystemGroup], fn(&mut RealmRules) -> &mut PermissionPolicy),
+    Group(&'static [SystemGroup], fn(&mut RealmPermissionSettings) -> &mut PermissionPolicy),
 }
 
 const fn setting(name: &'static str, kind: RealmSettingType) -> RealmSetting {
@@ -126,11 +126,11 @@ const fn for_owners(setting: RealmSetting) -> RealmSetting {
     RealmSetting { owners_only: true, ..setting }
 }
 
-/// All that can be chosen.
+/// All settings of the organization that can be changed.
 ///
 /// # Source
 /// Not specified; names, numbers, and whose choice each is as existing servers have them.
-pub const SETTINGS: &[RealmSetting] = &[
+pub const REALM_SETTINGS: &[RealmSetting] = &[
     setting(NAME, RealmSettingType::Text(NAME_MAX_CHARS, |realm| &mut realm.name)),
     setting("description", RealmSettingType::Text(DESCRIPTION_MAX_CHARS, |realm| &mut realm.description)),
     setting("mandatory_topics", RealmSettingType::Switch(|rules| &mut rules.mandatory_topics)),
@@ -192,7 +192,7 @@ pub const SETTINGS: &[RealmSetting] = &[
 /// A new value of an organization setting, of the JSON type that its [`RealmSettingType`] requires.
 pub type RealmSettingChange = (&'static RealmSetting, Value);
 
-/// The reason why the organization stays as it is.
+/// The reason why the settings of the organization are not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrganizationError {
     /// The caller is not who may.
@@ -233,7 +233,7 @@ pub enum OrganizationError {
     #[error("'{0}' must be a system user group.")]
     NotOfSystem(&'static str),
     /// A group that cannot do this.
-    #[error("'{name}' setting cannot be set to '{}' group.", group.name())]
+    #[error("'{name}' setting cannot be set to '{}' group.", group.wire_name())]
     GroupRefused {
         /// The setting.
         name: &'static str,
@@ -242,12 +242,12 @@ pub enum OrganizationError {
     },
 }
 
-/// Changes the organization, and notifies all users. Returns what is otherwise than before, as an answer repeats it: of
-/// texts only that they are.
+/// Changes settings of the organization and notifies all users. Returns what changed as a response repeats it: of
+/// texts, only that they changed.
 ///
 /// # Errors
 /// See [`OrganizationError`]; nothing changes then.
-pub fn change(
+pub fn change_realm_settings(
     realm: &RealmSnapshot,
     caller: &User,
     changes: &[RealmSettingChange],
@@ -280,7 +280,7 @@ fn setting_event(setting: &RealmSetting, value: &Value) -> NewEvent {
     } else {
         json!({"type": "realm", "op": "update", "property": setting.name, "value": value})
     };
-    NewEvent::plain(EventAudience::Everyone, event)
+    NewEvent::same_for_everyone(EventAudience::Everyone, event)
 }
 
 impl RealmSetting {
@@ -305,7 +305,7 @@ impl RealmSetting {
     /// `None` for a setting that is not given to a group.
     pub(crate) fn group_rule(&self) -> Option<(&'static [SystemGroup], PermissionPolicy)> {
         match &self.kind {
-            RealmSettingType::Group(refused, field) => Some((refused, *field(&mut RealmRules::default()))),
+            RealmSettingType::Group(refused, field) => Some((refused, *field(&mut RealmPermissionSettings::default()))),
             _ => None,
         }
     }
@@ -323,8 +323,11 @@ impl RealmSetting {
                 if text.chars().count() > *limit {
                     return Err(OrganizationError::TooLong { name, limit: *limit });
                 }
-                let (text, unfit) =
-                    if name == NAME { (text.trim(), unprintable(text)) } else { (text, unprintable_in_text(text)) };
+                let (text, unfit) = if name == NAME {
+                    (text.trim(), find_unprintable_in_name(text))
+                } else {
+                    (text, find_unprintable_in_text(text))
+                };
                 if unfit.is_some() {
                     return Err(OrganizationError::InvalidCharacters(name));
                 }
@@ -343,7 +346,7 @@ impl RealmSetting {
                 *field(&mut realm.rules) = limit_s;
             }
             RealmSettingType::Keep(field) => {
-                let days = value.as_i64().filter(|days| *days == FOR_EVER || *days > 0);
+                let days = value.as_i64().filter(|days| *days == UNLIMITED_RETENTION_DAYS || *days > 0);
                 *field(&mut realm.rules) = days.ok_or_else(|| bad_limit(name, value))?;
             }
             RealmSettingType::Policy(numbers, field) => {
@@ -358,7 +361,7 @@ impl RealmSetting {
                 if refused.contains(&group) {
                     return Err(OrganizationError::GroupRefused { name, group });
                 }
-                *field(&mut realm.rules) = group.policy();
+                *field(&mut realm.rules) = group.permission_policy();
             }
         }
         Ok(())
@@ -374,27 +377,27 @@ fn bad_limit(name: &'static str, value: &Value) -> OrganizationError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event_log::event::EventBody;
     use crate::id::UserId;
-    use crate::log::event::EventBody;
-    use crate::model::group::{GroupSetting, UserGroup};
+    use crate::model::group::{GroupSettingValue, UserGroup};
     use crate::testing;
 
     fn group(id: i64, system: Option<SystemGroup>) -> RealmChange {
         RealmChange::Group(Box::new(UserGroup {
             id: UserGroupId(id),
-            name: system.map_or("club", SystemGroup::name).to_owned(),
+            name: system.map_or("club", SystemGroup::wire_name).to_owned(),
             description: String::new(),
             system,
             members: Vec::new(),
             subgroups: Vec::new(),
-            can_mention: GroupSetting::Group(UserGroupId(id)),
+            can_mention: GroupSettingValue::Group(UserGroupId(id)),
             is_deactivated: false,
             origin: None,
         }))
     }
 
     fn of_name(name: &str) -> &'static RealmSetting {
-        SETTINGS.iter().find(|setting| setting.name == name).unwrap()
+        REALM_SETTINGS.iter().find(|setting| setting.name == name).unwrap()
     }
 
     fn changed(
@@ -402,15 +405,15 @@ mod tests {
         requested: &[(&str, Value)],
     ) -> Result<(Map<String, Value>, RealmCommit), OrganizationError> {
         let groups = (30..).zip(SystemGroup::ALL).map(|(id, system)| group(id, Some(system)));
-        let realm = testing::realm(RealmRules::default(), groups.chain([group(40, None)]).collect());
+        let realm = testing::realm(RealmPermissionSettings::default(), groups.chain([group(40, None)]).collect());
         let requested: Vec<RealmSettingChange> =
             requested.iter().map(|(name, value)| (of_name(name), value.clone())).collect();
         let mut commit = RealmCommit::default();
-        let repeated = change(&realm, realm.user(UserId(caller)).unwrap(), &requested, &mut commit)?;
+        let repeated = change_realm_settings(&realm, realm.user(UserId(caller)).unwrap(), &requested, &mut commit)?;
         Ok((repeated, commit))
     }
 
-    fn rules(commit: &RealmCommit) -> RealmRules {
+    fn rules(commit: &RealmCommit) -> RealmPermissionSettings {
         match &commit.changes[..] {
             [RealmChange::Realm(realm)] => realm.rules.clone(),
             other => unreachable!("{other:?}"),
@@ -448,7 +451,7 @@ mod tests {
 
     #[test]
     fn each_number_of_each_policy_is_a_rule_and_no_other_number_is() {
-        for setting in SETTINGS {
+        for setting in REALM_SETTINGS {
             let RealmSettingType::Policy(numbers, field) = &setting.kind else { continue };
             for number in 0..9 {
                 let found = changed(1, &[(setting.name, json!(number))]);
@@ -457,7 +460,8 @@ mod tests {
                     continue;
                 };
                 let (_, commit) = found.unwrap();
-                let mut now = if commit.changes.is_empty() { RealmRules::default() } else { rules(&commit) };
+                let mut now =
+                    if commit.changes.is_empty() { RealmPermissionSettings::default() } else { rules(&commit) };
                 assert_eq!(field(&mut now), policy, "{} {number}", setting.name);
             }
         }
@@ -469,9 +473,13 @@ mod tests {
             Ok((_, commit)) => format!("{:?}", rules(&commit)),
             Err(refused) => refused.to_string(),
         };
-        let admins = RealmRules { create_public_channel: PermissionPolicy::Administrators, ..RealmRules::default() };
+        let admins = RealmPermissionSettings {
+            create_public_channel: PermissionPolicy::Administrators,
+            ..RealmPermissionSettings::default()
+        };
         assert_eq!(outcome("can_create_public_channel_group", 32), format!("{admins:?}"));
-        let nobody = RealmRules { direct_messages: PermissionPolicy::Nobody, ..RealmRules::default() };
+        let nobody =
+            RealmPermissionSettings { direct_messages: PermissionPolicy::Nobody, ..RealmPermissionSettings::default() };
         assert_eq!(outcome("direct_message_permission_group", 30), format!("{nobody:?}"));
         let refused = "'can_create_private_channel_group' setting cannot be set to 'role:everyone' group.";
         assert_eq!(outcome("can_create_private_channel_group", 36), refused);

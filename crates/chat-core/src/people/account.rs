@@ -1,31 +1,31 @@
 //! Accounts: what making, changing, closing and reopening one writes, and its events.
 //!
-//! Who may do it is asked of [`crate::permission::administer`] first; these functions do it for the server itself too,
-//! so that an account made at the server's command line is like one made over the wire.
+//! Who may do it is asked of [`crate::permission::account_administration`] first; these functions do it for the server
+//! itself too, so that an account made at the server's command line is like one made over the wire.
 
 use serde_json::{Value, json};
 
 use crate::channels::knows_subscribers;
+use crate::event_log::event::{EventAudience, NewEvent};
+use crate::event_log::newcomer_backlog::Newcomer;
+use crate::event_log::realm_commit::{CredentialChange, RealmCommit};
 use crate::id::{ChannelId, UserId};
-use crate::log::commit::{CredentialChange, RealmCommit};
-use crate::log::event::{EventAudience, NewEvent};
-use crate::log::newcomer::Newcomer;
-use crate::model::address_visibility::AddressVisibility;
-use crate::model::change::{ItemKind, RealmChange, UserItemKind};
 use crate::model::channel::Channel;
+use crate::model::email_address_visibility::EmailAddressVisibility;
 use crate::model::group::SystemGroup;
+use crate::model::realm_change::{RealmChange, RealmItemKind, UserItemKind};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::Role;
-use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::{self, ApiKey, PasswordHash, User};
 use crate::organization::data_exports;
-use crate::organization::domains::{self, DomainRestriction};
-use crate::people::address;
-use crate::people::personal::preference;
+use crate::organization::email_domains::{self, EmailNotAllowedError};
+use crate::people::email_change;
+use crate::people::personal_settings::preferences;
 use crate::people::session;
 use crate::permission::access;
-use crate::permission::administer::AccountError;
-use crate::wire::channel::{ChannelStatistics, basic};
-use crate::wire::subscription::unchosen;
+use crate::permission::account_administration::AccountChangeError;
+use crate::wire_format::channel::{ChannelStatistics, basic_channel_object};
+use crate::wire_format::subscription::default_subscription;
 
 /// A user account to create.
 #[derive(Debug, Clone)]
@@ -42,55 +42,60 @@ pub struct NewUser {
     pub api_key: ApiKey,
 }
 
-/// Whether an account of that name and address could be made: for whoever would first make a hash for it.
+/// Checks whether an account of that name and e-mail address could be created. For use before a password hash is
+/// computed.
 ///
 /// # Errors
 /// When name or address is malformed, the realm takes nobody of that address, or it belongs to a user, active or not.
-pub fn check_new(realm: &RealmSnapshot, full_name: &str, email: &str) -> Result<(), AccountError> {
-    user::full_name(full_name)?;
-    check_address(realm, user::email(email)?)
+pub fn check_new_account(realm: &RealmSnapshot, full_name: &str, email: &str) -> Result<(), AccountChangeError> {
+    user::parse_full_name(full_name)?;
+    check_signup_email(realm, user::parse_email(email)?)
 }
 
-/// Whether a user may join with that address.
+/// Checks whether a user may sign up with that e-mail address.
 ///
 /// # Errors
 /// When the realm takes nobody of it, or it belongs to a user, active or not.
-pub fn check_address(realm: &RealmSnapshot, email: &str) -> Result<(), AccountError> {
-    domains::check(realm, email).map_err(|outside| match outside {
-        DomainRestriction::Domain => AccountError::OutsideDomains(email.to_owned()),
-        DomainRestriction::PlusSign => AccountError::PlusSign,
-        DomainRestriction::Disposable => AccountError::Disposable,
+pub fn check_signup_email(realm: &RealmSnapshot, email: &str) -> Result<(), AccountChangeError> {
+    email_domains::check_email_allowed(realm, email).map_err(|outside| match outside {
+        EmailNotAllowedError::Domain => AccountChangeError::OutsideDomains(email.to_owned()),
+        EmailNotAllowedError::PlusSign => AccountChangeError::PlusSign,
+        EmailNotAllowedError::Disposable => AccountChangeError::Disposable,
     })?;
     match realm.user_by_email(email) {
-        Some(_) => Err(AccountError::EmailTaken(email.to_owned())),
+        Some(_) => Err(AccountChangeError::EmailTaken(email.to_owned())),
         None => Ok(()),
     }
 }
 
-/// Makes an account in every default channel, and notifies all users. The user themselves is not notified: they have no
-/// queue yet. They are given recent messages of those channels ([`crate::log::newcomer`]).
+/// Creates an account in every default channel, with recent messages of them ([`crate::event_log::newcomer_backlog`]),
+/// and notifies all users. The user is not notified: they have no queue yet.
 ///
 /// # Errors
-/// As [`check_new`].
-pub fn create(realm: &RealmSnapshot, new: &NewUser, commit: &mut RealmCommit) -> Result<UserId, AccountError> {
-    create_in(realm, new, &default_channels(realm).collect::<Vec<_>>(), commit)
+/// As [`check_new_account`].
+pub fn create_account(
+    realm: &RealmSnapshot,
+    new: &NewUser,
+    commit: &mut RealmCommit,
+) -> Result<UserId, AccountChangeError> {
+    create_account_in_channels(realm, new, &default_channels(realm).collect::<Vec<_>>(), commit)
 }
 
-/// As [`create`], in these channels, each of which is named once.
+/// Creates an account like [`create_account`], in the given channels, each of which is named once.
 ///
 /// # Errors
-/// As [`check_new`].
-pub fn create_in(
+/// As [`check_new_account`].
+pub fn create_account_in_channels(
     realm: &RealmSnapshot,
     new: &NewUser,
     channels: &[&Channel],
     commit: &mut RealmCommit,
-) -> Result<UserId, AccountError> {
-    check_new(realm, &new.full_name, &new.email)?;
+) -> Result<UserId, AccountChangeError> {
+    check_new_account(realm, &new.full_name, &new.email)?;
     let user = User {
-        id: UserId(realm.new_id(1)),
-        email: user::email(&new.email)?.to_owned(),
-        full_name: user::full_name(&new.full_name)?.to_owned(),
+        id: UserId(realm.nth_unused_id(1)),
+        email: user::parse_email(&new.email)?.to_owned(),
+        full_name: user::parse_full_name(&new.full_name)?.to_owned(),
         role: new.role,
         is_active: true,
         joined_s: commit.at_s,
@@ -98,21 +103,21 @@ pub fn create_in(
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
-        address_visibility: AddressVisibility::of_newcomers(realm),
+        address_visibility: EmailAddressVisibility::of_newcomers(realm),
     };
-    commit.events.extend(address::added(realm, &user));
+    commit.events.extend(email_change::added(realm, &user));
     commit.events.extend(standing_events(realm, None, &user, commit.at_s));
     let id = user.id;
     commit.events.push(data_exports::consent_event(id, false));
     commit.changes.push(RealmChange::User(Box::new(user)));
     commit.changes.extend(first_preferences(realm, id));
-    commit.set_key(realm, id, new.api_key.clone());
+    commit.set_api_key(realm, id, new.api_key.clone());
     commit.credentials.push(CredentialChange::PasswordHash(id, new.password_hash.clone()));
     for channel in channels {
-        commit.changes.push(RealmChange::Subscription(Box::new(unchosen(channel, id))));
+        commit.changes.push(RealmChange::Subscription(Box::new(default_subscription(channel, id))));
         commit.events.push(peer_add(realm, channel, id));
     }
-    let readable = channels.iter().filter(|channel| channel.privacy.shares_history());
+    let readable = channels.iter().filter(|channel| channel.privacy.history_public_to_subscribers());
     commit.newcomer = Some(Newcomer { user_id: id, channels: readable.map(|channel| channel.id).collect() });
     Ok(id)
 }
@@ -123,33 +128,33 @@ pub fn create_in(
 /// # Source
 /// Specification, `PATCH /realm/user_settings_defaults`.
 fn first_preferences(realm: &RealmSnapshot, user_id: UserId) -> Option<RealmChange> {
-    let document = Some(realm.item(ItemKind::UserDefaults, 0)?.clone());
+    let document = Some(realm.realm_item(RealmItemKind::UserDefaults, 0)?.clone());
     Some(RealmChange::UserItem { user_id, kind: UserItemKind::Settings, key: String::new(), document })
 }
 
-/// Says in which time zone a user is, and notifies all users, their own clients as a preference too. Nothing happens
-/// when it is so already. Returns the user as they are now, for a further change in one commit.
+/// Sets a user's time zone; notifies all users, and the user's clients of the preference too. A value that is set
+/// already changes nothing; returns the updated user, for a further change in one commit.
 ///
 /// # Errors
 /// When it is no name of a time zone.
-pub fn set_timezone(user: &User, timezone: &str, commit: &mut RealmCommit) -> Result<User, AccountError> {
-    let after = User { timezone: user::timezone(timezone)?.to_owned(), ..user.clone() };
+pub fn set_timezone(user: &User, timezone: &str, commit: &mut RealmCommit) -> Result<User, AccountChangeError> {
+    let after = User { timezone: user::parse_timezone(timezone)?.to_owned(), ..user.clone() };
     if after != *user {
-        preference::tell(user, "timezone", &timezone.into(), commit);
-        let person = json!({"user_id": user.id, "email": user.shown_email(), "timezone": timezone});
+        preferences::tell(user, "timezone", &timezone.into(), commit);
+        let person = json!({"user_id": user.id, "email": user.public_email(), "timezone": timezone});
         let event = json!({"type": "realm_user", "op": "update", "person": person});
-        commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
+        commit.events.push(NewEvent::same_for_everyone(EventAudience::Everyone, event));
         commit.changes.push(RealmChange::User(Box::new(after.clone())));
     }
     Ok(after)
 }
 
-/// Gives a user another name, and notifies all users. Nothing happens when it is theirs already.
+/// Changes a user's full name and notifies all users. A name that is theirs already changes nothing.
 ///
 /// # Errors
 /// When it is no name.
-pub fn rename(user: &User, full_name: &str, commit: &mut RealmCommit) -> Result<(), AccountError> {
-    let full_name = user::full_name(full_name)?.to_owned();
+pub fn rename_user(user: &User, full_name: &str, commit: &mut RealmCommit) -> Result<(), AccountChangeError> {
+    let full_name = user::parse_full_name(full_name)?.to_owned();
     if full_name != user.full_name {
         commit.events.push(update(user.id, "full_name", full_name.as_str().into()));
         commit.changes.push(RealmChange::User(Box::new(User { full_name, ..user.clone() })));
@@ -157,12 +162,12 @@ pub fn rename(user: &User, full_name: &str, commit: &mut RealmCommit) -> Result<
     Ok(())
 }
 
-/// Gives a user another role; notifies all users, and tells the user which channels they see now and which no longer.
-/// Nothing happens when it is theirs already. Returns the user as they are now, for a further change in one commit.
+/// Changes a user's role; notifies all users, and the user of channels that they can now see or no longer see. A role
+/// that is theirs already changes nothing; returns the updated user, for a further change in one commit.
 ///
 /// Whose addresses the user is shown may change with the role, and is not told: existing servers tell nothing of it,
 /// and clients have it when they register again. From now on an answer shows them what the new role may see.
-pub fn set_role(
+pub fn set_user_role(
     realm: &RealmSnapshot,
     user: &User,
     role: Role,
@@ -180,9 +185,9 @@ pub fn set_role(
     after
 }
 
-/// Closes an account and those of the user's bots, which nobody would answer for; notifies all users. Keys, names,
-/// messages and subscriptions stay, so that the account can be reopened. Nothing happens to a closed one.
-pub fn deactivate(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) {
+/// Deactivates an active account and the bots of the user, which no one would answer for, and notifies all users. Keys,
+/// names, messages and subscriptions stay, so that it can be reactivated. Nothing happens to a closed one.
+pub fn deactivate_account(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) {
     let owned = |other: &User| other.bot.as_ref().is_some_and(|bot| bot.owner_id == Some(user.id));
     let mut closing: Vec<_> = realm.users().filter(|other| other.id == user.id || owned(other)).collect();
     closing.retain(|user| user.is_active);
@@ -192,9 +197,9 @@ pub fn deactivate(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) 
     }
 }
 
-/// Reopens an account; notifies all users, and whoever sees the channels it is in. Its bots stay closed. Nothing
-/// happens to an open one.
-pub fn reactivate(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) {
+/// Reactivates an account; notifies all users, and those who see the channels it is in. Its bots stay deactivated; an
+/// active account is not changed. Nothing happens to an open one.
+pub fn reactivate_account(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) {
     if user.is_active {
         return;
     }
@@ -202,7 +207,7 @@ pub fn reactivate(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) 
     if user.bot.is_none() {
         commit.events.push(data_exports::consent_event(user.id, data_exports::is_consenting(realm, user)));
     }
-    let memberships = realm.memberships(user.id).filter(|(_, membership)| membership.subscription.is_some());
+    let memberships = realm.memberships_of_user(user.id).filter(|(_, membership)| membership.subscription.is_some());
     let channels = memberships.filter_map(|(id, _)| realm.channel(id)).filter(|channel| !channel.is_archived);
     commit.events.extend(channels.map(|channel| peer_add(realm, channel, user.id)));
 }
@@ -211,11 +216,11 @@ fn set_active(realm: &RealmSnapshot, user: &User, is_active: bool, commit: &mut 
     commit.events.push(update(user.id, "is_active", is_active.into()));
     if user.bot.is_some() {
         let event = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": user.id, "is_active": is_active}});
-        commit.events.push(NewEvent::plain(EventAudience::users(keepers(realm, user)), event));
+        commit.events.push(NewEvent::same_for_everyone(EventAudience::from_users(keepers(realm, user)), event));
     }
     commit.changes.push(RealmChange::User(Box::new(User { is_active, ..user.clone() })));
     // An account that is opened again is signed in nowhere.
-    session::end_all(realm, user.id, None, commit);
+    session::end_user_sessions(realm, user.id, None, commit);
 }
 
 /// Returns who sees all of a bot: administrators, and who answers for it.
@@ -231,7 +236,10 @@ pub(crate) fn update(user_id: UserId, key: &str, value: Value) -> NewEvent {
     if let Value::Object(members) = &mut person {
         members.insert(key.to_owned(), value);
     }
-    NewEvent::plain(EventAudience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
+    NewEvent::same_for_everyone(
+        EventAudience::Everyone,
+        json!({"type": "realm_user", "op": "update", "person": person}),
+    )
 }
 
 /// Says which groups of the system a user stands in now and which no longer.
@@ -246,7 +254,7 @@ pub(crate) fn standing_events(realm: &RealmSnapshot, before: Option<&User>, afte
         };
         let group_id = realm.system_group(system)?.id;
         let event = json!({"type": "user_group", "op": op, "group_id": group_id, "user_ids": [after.id]});
-        Some(NewEvent::plain(EventAudience::Everyone, event))
+        Some(NewEvent::same_for_everyone(EventAudience::Everyone, event))
     };
     SystemGroup::ALL.into_iter().filter_map(event).collect()
 }
@@ -255,15 +263,16 @@ pub(crate) fn standing_events(realm: &RealmSnapshot, before: Option<&User>, afte
 fn sight_events(realm: &RealmSnapshot, before: &User, after: &User, figures: &ChannelStatistics) -> Vec<NewEvent> {
     let mut channels: Vec<_> = realm.channels().collect();
     channels.sort_unstable_by_key(|channel| channel.id);
-    let sees = |user: &User, channel: &Channel| access::sees_channel(realm, user, channel);
+    let sees = |user: &User, channel: &Channel| access::may_see_channel(realm, user, channel);
     let event = |op: &str, from: &User, to: &User| {
         let streams = channels.iter().filter(|channel| !sees(from, channel) && sees(to, channel));
-        let (ids, streams): (Vec<_>, Vec<_>) = streams.map(|channel| (channel.id, basic(channel, figures))).unzip();
+        let (ids, streams): (Vec<_>, Vec<_>) =
+            streams.map(|channel| (channel.id, basic_channel_object(channel, figures))).unzip();
         let mut event = json!({"type": "stream", "op": op, "streams": streams});
         if op == "delete" {
-            crate::wire::add(&mut event, json!({"stream_ids": ids}));
+            crate::wire_format::add(&mut event, json!({"stream_ids": ids}));
         }
-        (!streams.is_empty()).then(|| NewEvent::plain(EventAudience::users([after.id]), event))
+        (!streams.is_empty()).then(|| NewEvent::same_for_everyone(EventAudience::from_users([after.id]), event))
     };
     [event("create", before, after), event("delete", after, before)].into_iter().flatten().collect()
 }
@@ -271,11 +280,11 @@ fn sight_events(realm: &RealmSnapshot, before: &User, after: &User, figures: &Ch
 /// Notifies the users who may know the subscribers of a channel that the user is among them.
 fn peer_add(realm: &RealmSnapshot, channel: &Channel, user_id: UserId) -> NewEvent {
     let event = json!({"type": "subscription", "op": "peer_add", "stream_ids": [channel.id], "user_ids": [user_id]});
-    NewEvent::plain(knows_subscribers(realm, channel, &[user_id]), event)
+    NewEvent::same_for_everyone(knows_subscribers(realm, channel, &[user_id]), event)
 }
 
 pub(crate) fn default_channels(realm: &RealmSnapshot) -> impl Iterator<Item = &Channel> {
-    let ids = realm.items(ItemKind::DefaultChannel).map(|(id, _)| ChannelId(id));
+    let ids = realm.realm_items(RealmItemKind::DefaultChannel).map(|(id, _)| ChannelId(id));
     ids.filter_map(|id| realm.channel(id)).filter(|channel| !channel.is_archived).map(AsRef::as_ref)
 }
 

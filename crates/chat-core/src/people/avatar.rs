@@ -2,18 +2,18 @@
 
 use serde_json::json;
 
-use crate::log::commit::RealmCommit;
-use crate::log::event::{EventAudience, NewEvent};
-use crate::model::change::RealmChange;
+use crate::event_log::event::{EventAudience, NewEvent};
+use crate::event_log::realm_commit::RealmCommit;
+use crate::model::realm_change::RealmChange;
 use crate::model::user::User;
-use crate::wire;
+use crate::wire_format;
 
-/// Where pictures of users are, relative to the realm's address.
-pub const FOLDER: &str = "/user_avatars/1";
+/// The folder of user avatars, relative to the realm's URL.
+pub const AVATAR_IMAGE_FOLDER: &str = "/user_avatars/1";
 
-/// Gives a user another picture, or with `None` the usual one, and notifies all users. Nothing happens when it is
-/// theirs already.
-pub fn change(user: &User, url: Option<String>, commit: &mut RealmCommit) {
+/// Replaces a user's avatar, or with `None` restores the default one, and notifies all users. An avatar that is theirs
+/// already changes nothing.
+pub fn change_avatar(user: &User, url: Option<String>, commit: &mut RealmCommit) {
     if user.avatar_url == url {
         return;
     }
@@ -24,7 +24,7 @@ pub fn change(user: &User, url: Option<String>, commit: &mut RealmCommit) {
 
 /// Notifies all users of the user's new picture.
 pub(crate) fn avatar_event(user: &User) -> NewEvent {
-    let avatar = wire::avatar(user);
+    let avatar = wire_format::avatar_urls(user);
     let person = json!({
         "user_id": user.id,
         "avatar_source": if avatar.is_gravatar { "G" } else { "U" },
@@ -32,7 +32,10 @@ pub(crate) fn avatar_event(user: &User) -> NewEvent {
         "avatar_url_medium": avatar.medium_url,
         "avatar_version": user.avatar_version,
     });
-    NewEvent::plain(EventAudience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
+    NewEvent::same_for_everyone(
+        EventAudience::Everyone,
+        json!({"type": "realm_user", "op": "update", "person": person}),
+    )
 }
 
 #[cfg(test)]
@@ -45,7 +48,7 @@ mod tests {
     fn a_new_picture_is_told_in_both_sizes_with_a_new_version() {
         let user = testing::user(4, Role::Member);
         let mut commit = RealmCommit::default();
-        change(&user, Some("/user_avatars/1/a.png".to_owned()), &mut commit);
+        change_avatar(&user, Some("/user_avatars/1/a.png".to_owned()), &mut commit);
         let body = serde_json::to_value(&commit.events[0].body).unwrap();
         let person = json!({
             "user_id": 4,
@@ -57,7 +60,7 @@ mod tests {
         assert_eq!(body["plain"]["event"]["person"], person);
         let [RealmChange::User(after)] = commit.changes.as_slice() else { panic!("{:?}", commit.changes) };
         let mut back = RealmCommit::default();
-        change(after, None, &mut back);
+        change_avatar(after, None, &mut back);
         let body = serde_json::to_value(&back.events[0].body).unwrap();
         assert_eq!(body["plain"]["event"]["person"]["avatar_source"], "G");
         assert_eq!(body["plain"]["event"]["person"]["avatar_version"], 3);
@@ -66,7 +69,7 @@ mod tests {
     #[test]
     fn who_has_the_usual_picture_keeps_it_in_silence() {
         let mut commit = RealmCommit::default();
-        change(&testing::user(4, Role::Member), None, &mut commit);
+        change_avatar(&testing::user(4, Role::Member), None, &mut commit);
         assert!(commit.changes.is_empty() && commit.events.is_empty());
     }
 }

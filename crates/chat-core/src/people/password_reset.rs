@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::event_log::email_queue::OutgoingEmail;
+use crate::event_log::realm_commit::{CredentialChange, RealmCommit};
 use crate::id::UserId;
-use crate::limits::DAY_S;
-use crate::log::commit::{CredentialChange, RealmCommit};
-use crate::log::mail::Letter;
-use crate::model::change::{RealmChange, UserItemKind};
-use crate::model::snapshot::RealmSnapshot;
+use crate::limits::SECONDS_PER_DAY;
+use crate::model::realm_change::{RealmChange, UserItemKind};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::{InvitationSecret, KeyHash, PasswordHash, User};
 use crate::people::invitation::InvitationLink;
 use crate::people::{session, sign_in_link};
@@ -21,7 +21,7 @@ const LETTERS_PER_DAY: usize = 5;
 /// Seconds within which a second request sends no second letter: two clicks are one.
 const SAME_REQUEST_S: i64 = 60;
 
-/// The reason why a link sets no password.
+/// The reason why a link cannot reset a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordResetError {
     /// The link has another form, was used, or a newer one was sent since.
@@ -55,13 +55,13 @@ impl PendingReset {
     }
 }
 
-/// Sends a letter with a link to the user of that address. Of several links only the last one is valid, for an hour and
-/// once. Nothing happens, and the caller must answer the same, when no active person has the address or enough letters
+/// Sends a password-reset link to the user of that e-mail address; only the last link sent is valid, for an hour and
+/// once. Nothing happens, and the caller must answer the same, when no active person has the address or enough e-mails
 /// were sent.
 ///
 /// # Source
 /// Not specified; as existing servers have it.
-pub fn request(
+pub fn request_password_reset(
     realm: &RealmSnapshot,
     address: &str,
     (secret, base_url): (&InvitationSecret, &str),
@@ -69,7 +69,7 @@ pub fn request(
 ) {
     let Some(user) = realm.user_by_email(address).filter(|user| may_reset(realm, user)) else { return };
     let mut sent_s = PendingReset::of(realm, user.id).map(|before| before.sent_s).unwrap_or_default();
-    sent_s.retain(|sent_s| commit.at_s.saturating_sub(*sent_s) < DAY_S);
+    sent_s.retain(|sent_s| commit.at_s.saturating_sub(*sent_s) < SECONDS_PER_DAY);
     let is_repeated = sent_s.last().is_some_and(|last| commit.at_s.saturating_sub(*last) < SAME_REQUEST_S);
     if is_repeated || sent_s.len() >= LETTERS_PER_DAY {
         return;
@@ -78,14 +78,18 @@ pub fn request(
     let (hash, expires_s) = (secret.hash(realm.key_hasher()), commit.at_s.saturating_add(VALID_S));
     PendingReset { secret: Some(hash), expires_s, sent_s }.put(user.id, commit);
     let link = InvitationLink { number: user.id.0, secret: secret.clone() };
-    commit.mail.push(letter(realm, user, &format!("{base_url}/password-reset/{}", link.end())));
+    commit.mail.push(letter(realm, user, &format!("{base_url}/password-reset/{}", link.url_suffix())));
 }
 
-/// Returns whose password a link sets.
+/// Returns the user whose password a reset link sets.
 ///
 /// # Errors
 /// When it sets none.
-pub fn opened<'a>(realm: &'a RealmSnapshot, link: &InvitationLink, now_s: i64) -> Result<&'a User, PasswordResetError> {
+pub fn find_password_reset_user<'a>(
+    realm: &'a RealmSnapshot,
+    link: &InvitationLink,
+    now_s: i64,
+) -> Result<&'a User, PasswordResetError> {
     let user = realm.user(UserId(link.number)).filter(|user| may_reset(realm, user));
     let user = user.ok_or(PasswordResetError::Unknown)?;
     let secret = Some(link.secret.hash(realm.key_hasher()));
@@ -94,24 +98,23 @@ pub fn opened<'a>(realm: &'a RealmSnapshot, link: &InvitationLink, now_s: i64) -
     if pending.expires_s <= now_s { Err(PasswordResetError::Expired) } else { Ok(user) }
 }
 
-/// Sets the password by a link, ends all sessions of the user, and writes them that it was done. The API key stays.
+/// Sets the password by a reset link, ends all sessions of the user, and notifies them by e-mail. The API key stays.
 ///
 /// # Errors
-/// As [`opened`]; nothing is to be written then.
-pub fn complete(
+/// As [`find_password_reset_user`]; nothing is to be written then.
+pub fn complete_password_reset(
     realm: &RealmSnapshot,
     link: &InvitationLink,
     hash: &PasswordHash,
     commit: &mut RealmCommit,
 ) -> Result<(), PasswordResetError> {
-    let user = opened(realm, link, commit.at_s)?;
+    let user = find_password_reset_user(realm, link, commit.at_s)?;
     set_password(realm, user.id, Some(hash.clone()), None, commit);
     commit.mail.push(notice(realm, user));
     Ok(())
 }
 
-/// Gives a user another password, ends their sessions except the one that is named, and makes a link that was sent
-/// before invalid.
+/// Sets a user's password, ends their sessions except the one named, and invalidates a reset link sent before.
 ///
 /// The request that waits is always written, also where none waited: so the commit is refused when the realm changed
 /// since the decision, and a session that began in the meantime is ended too.
@@ -124,8 +127,8 @@ pub fn set_password(
 ) {
     let sent_s = PendingReset::of(realm, user_id).map(|before| before.sent_s).unwrap_or_default();
     PendingReset { secret: None, expires_s: 0, sent_s }.put(user_id, commit);
-    session::end_all(realm, user_id, except, commit);
-    sign_in_link::revoke(realm, user_id, commit);
+    session::end_user_sessions(realm, user_id, except, commit);
+    sign_in_link::revoke_sign_in_link(realm, user_id, commit);
     commit.credentials.push(CredentialChange::PasswordHash(user_id, hash));
 }
 
@@ -134,9 +137,9 @@ fn may_reset(realm: &RealmSnapshot, user: &User) -> bool {
     user.is_active && user.bot.is_none() && realm.realm().is_some_and(|realm| !realm.is_deactivated)
 }
 
-fn letter(realm: &RealmSnapshot, user: &User, link: &str) -> Letter {
+fn letter(realm: &RealmSnapshot, user: &User, link: &str) -> OutgoingEmail {
     let name = name_of(realm);
-    Letter {
+    OutgoingEmail {
         to: user.email.clone(),
         subject: format!("Set a new password for {name}"),
         text: format!(
@@ -147,9 +150,9 @@ fn letter(realm: &RealmSnapshot, user: &User, link: &str) -> Letter {
     }
 }
 
-fn notice(realm: &RealmSnapshot, user: &User) -> Letter {
+fn notice(realm: &RealmSnapshot, user: &User) -> OutgoingEmail {
     let name = name_of(realm);
-    Letter {
+    OutgoingEmail {
         to: user.email.clone(),
         subject: format!("Your password for {name} was changed"),
         text: format!(

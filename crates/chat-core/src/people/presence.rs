@@ -4,32 +4,32 @@
 //! changes two numbers in memory and nothing else. Others learn of it when they ask, once a minute themselves; only
 //! who comes back is notified of by an event, so that nobody writes to someone whom their client still shows as away.
 
-pub mod report;
+pub mod presence_report;
 
 use serde_json::Value;
 
+use crate::event_log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
 use crate::id::UserId;
-use crate::limits::DAY_S;
-use crate::log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
-use crate::model::address_visibility;
-use crate::model::change::UserItemKind;
-use crate::model::snapshot::RealmSnapshot;
+use crate::limits::SECONDS_PER_DAY;
+use crate::model::email_address_visibility;
+use crate::model::realm_change::UserItemKind;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::people::presence::report::{
-    PresenceFormat, PresenceList, PresenceReport, UserPresence, event, simplified_event,
+use crate::people::presence::presence_report::{
+    PresenceFormat, PresenceList, PresenceReport, UserPresence, presence_event, simplified_event,
 };
 use crate::permission::access::{PermissionError, require_human};
 
-/// Seconds between two signs of life of a client.
-pub const PING_INTERVAL_S: i64 = 60;
-/// Seconds after which a user of whom nothing was heard is shown as offline: three signs of life may be lost.
-pub const OFFLINE_AFTER_S: i64 = 200;
+/// The seconds between two presence reports of a client.
+pub const PRESENCE_PING_INTERVAL_S: i64 = 60;
+/// The seconds without a presence report after which a user is shown as offline: three reports may be lost.
+pub const OFFLINE_THRESHOLD_S: i64 = 200;
 /// Several windows of one user are one user: within so many seconds a further sign of life changes nothing.
 const HEARD_AGAIN_AFTER_S: i64 = 55;
 /// Who was not active for so many seconds is offline to clients by the time they ask again, so their return is told.
-const AWAY_AFTER_S: i64 = OFFLINE_AFTER_S - PING_INTERVAL_S - 10;
+const AWAY_AFTER_S: i64 = OFFLINE_THRESHOLD_S - PRESENCE_PING_INTERVAL_S - 10;
 /// Who was not there for so many seconds is left out of a full list: two weeks.
-const LISTED_S: i64 = 14 * DAY_S;
+const LISTED_S: i64 = 14 * SECONDS_PER_DAY;
 /// In an organization with more people nobody's return is told: a morning would wake everybody for everybody.
 const TOLD_PEOPLE_MAX: usize = 100;
 
@@ -42,13 +42,13 @@ pub enum PresenceStatus {
     Idle,
 }
 
-/// A word that is no status.
+/// A text that is not a presence status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid status: {0}")]
 pub struct UnknownPresenceStatus(pub String);
 
 impl PresenceStatus {
-    /// Returns the status of that word.
+    /// Parses a presence status.
     ///
     /// # Errors
     /// When there is none.
@@ -60,9 +60,9 @@ impl PresenceStatus {
         }
     }
 
-    /// Its word.
+    /// Returns the name of the status on the wire.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn wire_name(self) -> &'static str {
         match self {
             Self::Active => "active",
             Self::Idle => "idle",
@@ -70,7 +70,7 @@ impl PresenceStatus {
     }
 }
 
-/// When someone was last there, in unix seconds; 0 for never.
+/// The times of a user's last activity, in unix seconds; 0 for never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Presence {
     /// When they last used a client.
@@ -80,9 +80,9 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// Returns what it is after a sign of life; `None` when that changes nothing.
+    /// Returns the presence after a client's report; `None` when nothing changes.
     #[must_use]
-    pub fn after(self, status: PresenceStatus, now_s: i64) -> Option<Self> {
+    pub fn after_ping(self, status: PresenceStatus, now_s: i64) -> Option<Self> {
         let is_due = |last_s: i64| now_s - last_s > HEARD_AGAIN_AFTER_S;
         let mut next = self;
         if is_due(self.connected_s) {
@@ -95,32 +95,32 @@ impl Presence {
         (next != self).then_some(next)
     }
 
-    /// Returns what two nodes know of one user.
+    /// Merges the presence that two nodes know of one user: the later times.
     #[must_use]
-    pub fn merged(self, other: Self) -> Self {
+    pub fn merged_with(self, other: Self) -> Self {
         Self { active_s: self.active_s.max(other.active_s), connected_s: self.connected_s.max(other.connected_s) }
     }
 
-    /// Returns whether someone who was away is back.
+    /// Returns whether the user was away before and is active again.
     #[must_use]
-    pub fn is_return_from(self, before: Self) -> bool {
+    pub fn has_come_back_since(self, before: Self) -> bool {
         self.active_s - before.active_s > AWAY_AFTER_S
     }
 }
 
-/// Notes that a person is there, unless they do not want it known. Costs no I/O.
+/// Records a user's presence, unless they hide it. Does no I/O. Costs no I/O.
 ///
 /// # Errors
 /// For bots, which are always there or never.
-pub fn note(
+pub fn record_presence_if_shared(
     store: &dyn PresenceStore,
     realm: &RealmSnapshot,
     user: &User,
     (status, now_s): (PresenceStatus, i64),
 ) -> Result<(), PermissionError> {
     require_human(user)?;
-    if is_shared(realm, user.id) {
-        store.note(user.id, status, now_s);
+    if shares_presence(realm, user.id) {
+        store.record_presence(user.id, status, now_s);
     }
     Ok(())
 }
@@ -138,21 +138,21 @@ pub struct PresenceQuery {
     pub history_limit_days: Option<i64>,
 }
 
-/// Returns who is there: what is new since the client last asked, or else everybody of the last two weeks. Costs no
-/// I/O.
+/// Returns the presence report for a client: what changed since its last query, or else all users of the last two
+/// weeks. Does no I/O. Costs no I/O.
 ///
 /// Everybody may see everybody here, guests too.
 #[must_use]
-pub fn report<'a>(
+pub fn report_presences<'a>(
     store: &dyn PresenceStore,
     realm: &'a RealmSnapshot,
     question: PresenceQuery,
     now_us: i64,
 ) -> PresenceReport<'a> {
     let after = question.after.filter(|after| *after > 0);
-    let listed_s = question.history_limit_days.map_or(LISTED_S, |days| days.saturating_mul(DAY_S));
+    let listed_s = question.history_limit_days.map_or(LISTED_S, |days| days.saturating_mul(SECONDS_PER_DAY));
     let oldest_s = now_us.div_euclid(1_000_000).saturating_sub(listed_s);
-    let known = store.since(after.unwrap_or(0));
+    let known = store.presences_since(after.unwrap_or(0));
     let is_listed = |presence: Presence| after.is_some() || (listed_s > 0 && presence.connected_s >= oldest_s);
     let listed = known.presences.into_iter().filter(|(_, presence)| is_listed(*presence));
     let shown = listed.filter_map(|(id, presence)| Some((shown(realm, id)?, presence))).collect();
@@ -167,7 +167,7 @@ pub fn report<'a>(
 /// What clients are told who were told of nobody.
 const NOTHING_KNOWN: i64 = -1;
 
-/// The reason why a user has no presence.
+/// The reason why a user's presence cannot be returned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PresenceError {
     /// There is no such user, or the account is closed.
@@ -181,11 +181,11 @@ pub enum PresenceError {
     Unknown(String),
 }
 
-/// When one user was last there. `named` is their number or address, as the caller wrote it.
+/// Returns the presence of one user. `named` is their id or e-mail address, as the caller wrote it.
 ///
 /// # Errors
 /// See [`PresenceError`].
-pub fn of(
+pub fn find_user_presence(
     store: &dyn PresenceStore,
     realm: &RealmSnapshot,
     (reader, named): (&User, &str),
@@ -193,22 +193,22 @@ pub fn of(
 ) -> Result<UserPresence, PresenceError> {
     let user = match named.parse() {
         Ok(id) => realm.user(UserId(id)),
-        Err(_) => address_visibility::find_user(realm, reader, named),
+        Err(_) => email_address_visibility::find_user_by_visible_email(realm, reader, named),
     };
     let user = user.filter(|user| user.is_active).ok_or(PresenceError::NoSuchUser)?;
     if user.bot.is_some() {
         return Err(PresenceError::Bot);
     }
-    let presence = store.of(user.id).filter(|_| is_shared(realm, user.id));
+    let presence = store.presence_of_user(user.id).filter(|_| shares_presence(realm, user.id));
     let presence = presence.ok_or_else(|| PresenceError::Unknown(named.to_owned()))?;
     Ok(UserPresence::new(presence, now_s))
 }
 
-/// Returns the events of people who are back, each with its time in unix seconds. `changed` has who was there,
-/// before and now.
+/// Returns the presence events of users who were away and are active again, each with its time in unix seconds.
+/// `changed` has the users with their previous and present presence. `changed` has who was there, before and now.
 #[must_use]
-pub fn news(realm: &RealmSnapshot, changed: &[(UserId, Presence, Presence)]) -> Vec<(i64, NewEvent)> {
-    let back = changed.iter().filter(|(_, before, now)| now.is_return_from(*before));
+pub fn came_back_events(realm: &RealmSnapshot, changed: &[(UserId, Presence, Presence)]) -> Vec<(i64, NewEvent)> {
+    let back = changed.iter().filter(|(_, before, now)| now.has_come_back_since(*before));
     let mut back = back.filter_map(|(id, _, now)| Some((shown(realm, *id)?, *now))).peekable();
     let people = || realm.users().filter(|user| user.is_active && user.bot.is_none()).count();
     if back.peek().is_none() || people() > TOLD_PEOPLE_MAX {
@@ -223,17 +223,17 @@ pub fn news(realm: &RealmSnapshot, changed: &[(UserId, Presence, Presence)]) -> 
 /// Returns the user, if others are shown when they were there: people with an account in use who let it be known.
 fn shown(realm: &RealmSnapshot, id: UserId) -> Option<&User> {
     let user = realm.user(id).filter(|user| user.is_active && user.bot.is_none());
-    user.filter(|user| is_shared(realm, user.id)).map(AsRef::as_ref)
+    user.filter(|user| shares_presence(realm, user.id)).map(AsRef::as_ref)
 }
 
-/// Returns what is sent when someone lets themselves be seen from now on, or no longer: as if they had just come, or
-/// had been gone for long.
+/// Returns the presence events when a user starts or stops sharing their presence: as if they had just come, or had
+/// been gone for long.
 #[must_use]
-pub fn shared(user: &User, is_shared: bool, now_s: i64) -> [NewEvent; 3] {
+pub fn presence_sharing_events(user: &User, is_shared: bool, now_s: i64) -> [NewEvent; 3] {
     let presence = if is_shared {
         Presence { active_s: now_s, connected_s: now_s }
     } else {
-        Presence { active_s: 0, connected_s: now_s - OFFLINE_AFTER_S - PING_INTERVAL_S }
+        Presence { active_s: 0, connected_s: now_s - OFFLINE_THRESHOLD_S - PRESENCE_PING_INTERVAL_S }
     };
     presence_events(user, presence, now_s)
 }
@@ -243,45 +243,46 @@ fn presence_events(user: &User, presence: Presence, now_s: i64) -> [NewEvent; 3]
     const SIMPLIFIED: ClientCapability = ClientCapability::SimplifiedPresenceEvents;
     let older = |form, is_slim| {
         let gate = QueueCondition::Both([(SIMPLIFIED, false), (ClientCapability::SlimPresence, is_slim)]);
-        NewEvent::plain(EventAudience::Everyone, event(user, presence, (form, now_s))).gated(gate)
+        NewEvent::same_for_everyone(EventAudience::Everyone, presence_event(user, presence, (form, now_s)))
+            .with_queue_condition(gate)
     };
-    let simplified = NewEvent::plain(EventAudience::Everyone, simplified_event(user, presence));
+    let simplified = NewEvent::same_for_everyone(EventAudience::Everyone, simplified_event(user, presence));
     [
         older(PresenceFormat::Slim, true),
         older(PresenceFormat::Legacy, false),
-        simplified.gated(QueueCondition::With(SIMPLIFIED)),
+        simplified.with_queue_condition(QueueCondition::With(SIMPLIFIED)),
     ]
 }
 
-/// Returns whether others may know when the user was there.
+/// Returns whether the user shares their presence with others.
 ///
 /// Not specified beyond the name of the setting; who turns it off is as if nothing had ever been heard of them.
 #[must_use]
-pub fn is_shared(realm: &RealmSnapshot, id: UserId) -> bool {
+pub fn shares_presence(realm: &RealmSnapshot, id: UserId) -> bool {
     let settings = realm.user_item(id, UserItemKind::Settings, "");
     settings.and_then(|settings| settings.get("presence_enabled")).and_then(Value::as_bool) != Some(false)
 }
 
-/// The store of users' last activity. In memory: no method does I/O, and [`PresenceStore::note`] takes no memory of a
-/// user who was there before.
+/// The store of users' presence, in memory: no method does I/O, and [`PresenceStore::record_presence`] takes no more
+/// memory for a user known before.
 ///
 /// What was noted is written down in the background, about once a second for all together, and other nodes read it
 /// then. A node that is killed loses the signs of life of that second; the next ones, a minute later, bring them back.
 pub trait PresenceStore: Send + Sync {
-    /// Notes a user's sign of life. What it changes is [`Presence::after`].
-    fn note(&self, user_id: UserId, status: PresenceStatus, now_s: i64);
+    /// Records a client's presence report for a user; [`Presence::after_ping`] defines what it changes.
+    fn record_presence(&self, user_id: UserId, status: PresenceStatus, now_s: i64);
 
-    /// When a user was there; `None` when nothing was ever heard of them.
-    fn of(&self, user_id: UserId) -> Option<Presence>;
+    /// Returns a user's presence; `None` when none was ever recorded.
+    fn presence_of_user(&self, user_id: UserId) -> Option<Presence>;
 
-    /// Returns who is known, in the order of their numbers: with a batch above 0 those alone who were written down
-    /// after it or are not yet.
-    fn since(&self, batch: i64) -> KnownPresences;
+    /// Returns the known presences in ascending order of users; for a batch above 0, only those written after it or not
+    /// yet written.
+    fn presences_since(&self, batch: i64) -> ChangedPresences;
 }
 
 /// The presences that changed since a client's last request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownPresences {
+pub struct ChangedPresences {
     /// Each user once.
     pub presences: Vec<(UserId, Presence)>,
     /// The last batch that is in them; 0 before the first. Batches are numbered in the order of their commits, on all

@@ -13,16 +13,17 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::UserId;
-use crate::log::commit::RealmCommit;
-use crate::model::change::{RealmChange, UserItemKind};
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::realm_change::{RealmChange, UserItemKind};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::{ApiKey, KeyHash, KeyHasher};
 
-/// Sessions of one user at a time. Signing in once more ends the one that was used longest ago.
+/// The maximum number of sessions of one user; the least recently used one ends for a further one. Signing in once more
+/// ends the one that was used longest ago.
 ///
 /// Not specified; enough for every device of a person, and a bound for what a password holder can store.
-pub const SESSIONS_MAX: usize = 50;
+pub const MAX_SESSIONS_PER_USER: usize = 50;
 /// Seconds after which the use of a session is noted again. Shorter times would write more and say no more to the
 /// person who reads the list.
 const NOTE_USE_AFTER_S: i64 = 3_600;
@@ -31,8 +32,7 @@ const USER_AGENT_MAX_CHARS: usize = 200;
 /// Characters of the public id of a session: 64 bits of its hash.
 const ID_CHARS: usize = 16;
 
-/// The secret of a session, and whose session it is: the value of a cookie. The user's number is in it so that no table
-/// is searched by a secret.
+/// The token of a browser session in its cookie: a secret and the user's id, so that no table is searched by a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SessionToken {
     /// The user.
@@ -46,13 +46,13 @@ pub struct SessionToken {
 pub struct MalformedSessionToken;
 
 impl SessionToken {
-    /// A token out of random letters.
+    /// Makes a token from random letters and digits.
     #[must_use]
     pub fn new(user_id: UserId, letters: ApiKey) -> Self {
         Self { user_id, secret: letters }
     }
 
-    /// Reads the value of a cookie: the user's number, a hyphen, the secret.
+    /// Parses the value of the session cookie: the user's id, a hyphen, the secret.
     ///
     /// # Errors
     /// When it has another form.
@@ -64,7 +64,7 @@ impl SessionToken {
         Ok(Self { user_id: UserId(number), secret })
     }
 
-    /// Returns the value of the cookie.
+    /// Returns the secret value of the session cookie.
     #[must_use]
     pub fn expose(&self) -> String {
         format!("{}-{}", self.user_id.0, self.secret.expose())
@@ -91,7 +91,7 @@ impl fmt::Debug for SessionToken {
     }
 }
 
-/// A session as it is stored.
+/// A browser session as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// When the user signed in, in unix seconds.
@@ -102,7 +102,7 @@ pub struct Session {
     pub user_agent: String,
 }
 
-/// A session in a list of its user's sessions.
+/// A browser session in the list that its user sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSession {
     /// Its public id, which opens nothing.
@@ -112,9 +112,9 @@ pub struct ListedSession {
 }
 
 impl Session {
-    /// Returns the session of that hash. Whether it has expired is [`Session::is_expired`].
+    /// Returns the session of that token hash, expired or not.
     #[must_use]
-    pub fn find(realm: &RealmSnapshot, user_id: UserId, hash: KeyHash) -> Option<Self> {
+    pub fn find_by_hash(realm: &RealmSnapshot, user_id: UserId, hash: KeyHash) -> Option<Self> {
         Self::of_key(realm, user_id, &hex::encode(hash.0))
     }
 
@@ -122,15 +122,15 @@ impl Session {
         serde_json::from_value(realm.user_item(user_id, UserItemKind::Session, key)?.clone()).ok()
     }
 
-    /// Returns whether the session was not used for that long.
+    /// Returns whether the session was unused for `lifetime_s` seconds or longer.
     #[must_use]
     pub fn is_expired(&self, now_s: i64, lifetime_s: i64) -> bool {
         now_s.saturating_sub(self.used_s) >= lifetime_s
     }
 
-    /// Returns whether its use should be noted again.
+    /// Returns whether the last recorded use is so old that a use must be recorded again.
     #[must_use]
-    pub fn is_use_due(&self, now_s: i64) -> bool {
+    pub fn needs_use_recorded(&self, now_s: i64) -> bool {
         now_s.saturating_sub(self.used_s) >= NOTE_USE_AFTER_S
     }
 
@@ -141,12 +141,18 @@ impl Session {
 }
 
 /// Begins a session, and ends those of the user that have expired or are one too many.
-pub fn begin(realm: &RealmSnapshot, token: &SessionToken, user_agent: &str, lifetime_s: i64, commit: &mut RealmCommit) {
+pub fn begin_session(
+    realm: &RealmSnapshot,
+    token: &SessionToken,
+    user_agent: &str,
+    lifetime_s: i64,
+    commit: &mut RealmCommit,
+) {
     let user_id = token.user_id;
     let mut stored = all(realm, user_id);
     stored.sort_unstable_by_key(|(_, session)| std::cmp::Reverse(session.used_s));
     let ends = |place: usize, session: &Session| {
-        place >= SESSIONS_MAX.saturating_sub(1) || session.is_expired(commit.at_s, lifetime_s)
+        place >= MAX_SESSIONS_PER_USER.saturating_sub(1) || session.is_expired(commit.at_s, lifetime_s)
     };
     let ending = stored.into_iter().enumerate().filter(|(place, (_, session))| ends(*place, session));
     let ending: Vec<String> = ending.map(|(_, (key, _))| key).collect();
@@ -159,16 +165,16 @@ pub fn begin(realm: &RealmSnapshot, token: &SessionToken, user_agent: &str, life
     session.put(user_id, hex::encode(token.hash(realm.key_hasher()).0), commit);
 }
 
-/// Notes that a session is used. Nothing happens when it has ended, or was noted less than an hour ago.
-pub fn note_use(realm: &RealmSnapshot, user_id: UserId, hash: KeyHash, commit: &mut RealmCommit) {
-    let found = Session::find(realm, user_id, hash).filter(|session| session.is_use_due(commit.at_s));
+/// Records that a session is used. Nothing happens when it has ended, or a use was recorded less than an hour ago.
+pub fn record_session_use(realm: &RealmSnapshot, user_id: UserId, hash: KeyHash, commit: &mut RealmCommit) {
+    let found = Session::find_by_hash(realm, user_id, hash).filter(|session| session.needs_use_recorded(commit.at_s));
     if let Some(session) = found {
         Session { used_s: commit.at_s, ..session }.put(user_id, hex::encode(hash.0), commit);
     }
 }
 
 /// Ends a session. Nothing happens when it has ended.
-pub fn end(realm: &RealmSnapshot, user_id: UserId, hash: KeyHash, commit: &mut RealmCommit) {
+pub fn end_session(realm: &RealmSnapshot, user_id: UserId, hash: KeyHash, commit: &mut RealmCommit) {
     let key = hex::encode(hash.0);
     if realm.user_item(user_id, UserItemKind::Session, &key).is_some() {
         remove(user_id, key, commit);
@@ -176,7 +182,7 @@ pub fn end(realm: &RealmSnapshot, user_id: UserId, hash: KeyHash, commit: &mut R
 }
 
 /// Ends the session of that public id. Returns whether there was one.
-pub fn end_listed(realm: &RealmSnapshot, user_id: UserId, id: &str, commit: &mut RealmCommit) -> bool {
+pub fn end_session_by_id(realm: &RealmSnapshot, user_id: UserId, id: &str, commit: &mut RealmCommit) -> bool {
     let found = all(realm, user_id).into_iter().find(|(key, _)| public_id(key) == id);
     let is_found = found.is_some();
     if let Some((key, _)) = found {
@@ -185,8 +191,8 @@ pub fn end_listed(realm: &RealmSnapshot, user_id: UserId, id: &str, commit: &mut
     is_found
 }
 
-/// Ends all sessions of a user, except the one that is named.
-pub fn end_all(realm: &RealmSnapshot, user_id: UserId, except: Option<KeyHash>, commit: &mut RealmCommit) {
+/// Ends all sessions of a user, except an optional one.
+pub fn end_user_sessions(realm: &RealmSnapshot, user_id: UserId, except: Option<KeyHash>, commit: &mut RealmCommit) {
     let spared = except.map(|hash| hex::encode(hash.0));
     let stored = realm.user_items(user_id, UserItemKind::Session).map(|(key, _)| key.to_owned());
     for key in stored.filter(|key| Some(key) != spared.as_ref()).collect::<Vec<_>>() {
@@ -194,9 +200,9 @@ pub fn end_all(realm: &RealmSnapshot, user_id: UserId, except: Option<KeyHash>, 
     }
 }
 
-/// Returns the sessions of a user that have not expired, the one used last first.
+/// Returns a user's sessions that have not expired, the most recently used first.
 #[must_use]
-pub fn list(realm: &RealmSnapshot, user_id: UserId, now_s: i64, lifetime_s: i64) -> Vec<ListedSession> {
+pub fn list_sessions(realm: &RealmSnapshot, user_id: UserId, now_s: i64, lifetime_s: i64) -> Vec<ListedSession> {
     let mut stored = all(realm, user_id);
     stored.retain(|(_, session)| !session.is_expired(now_s, lifetime_s));
     stored.sort_unstable_by_key(|(_, session)| std::cmp::Reverse((session.used_s, session.created_s)));
@@ -204,9 +210,9 @@ pub fn list(realm: &RealmSnapshot, user_id: UserId, now_s: i64, lifetime_s: i64)
     stored.into_iter().map(listed).collect()
 }
 
-/// Returns the public id of the session of that hash.
+/// Returns the public id of the session with that token hash.
 #[must_use]
-pub fn id_of(hash: KeyHash) -> String {
+pub fn public_session_id(hash: KeyHash) -> String {
     public_id(&hex::encode(hash.0)).to_owned()
 }
 

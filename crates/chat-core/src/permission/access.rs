@@ -7,11 +7,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::id::{ChannelId, MessageId, UserId};
-use crate::model::change::UserItemKind;
-use crate::model::channel::{Channel, Privacy, SubscriptionPeriod};
+use crate::model::channel::{Channel, ChannelPrivacy, SubscriptionPeriod};
 use crate::model::message::{Message, Recipient};
+use crate::model::realm_change::UserItemKind;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::Role;
-use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::model::user_message::UserMessage;
 
@@ -31,12 +31,12 @@ pub enum ChannelNotFound {
 #[error("Invalid message(s)")]
 pub struct MessageNotFound;
 
-/// There is no topic of that name, or none of which the user may read or received a message. Both have one text.
+/// The topic does not exist, or the user may read none of its messages and received none. Both have one text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("No such topic '{0}'")]
 pub struct TopicNotFound(pub String);
 
-/// The messages of a channel that a user may read.
+/// The part of a channel's history that a user may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadableHistory<'a> {
     /// All.
@@ -46,23 +46,23 @@ pub enum ReadableHistory<'a> {
 }
 
 impl ReadableHistory<'_> {
-    /// None.
+    /// No readable messages.
     pub const NONE: Self = Self::Received(&[]);
 
-    /// Returns whether the message is among them.
+    /// Returns whether the message is in the readable history.
     #[must_use]
-    pub fn shows(self, message: MessageId) -> bool {
+    pub fn includes_message(self, message: MessageId) -> bool {
         match self {
             Self::All => true,
             Self::Received(spans) => spans.iter().any(|span| span.contains(message.into())),
         }
     }
 
-    /// As [`ReadableHistory::shows`], of a message with
-    /// [`ContentFlags::moved_in`](crate::model::message::ContentFlags::moved_in): when it was sent tells nothing of who
-    /// received it here, so it is shown to who has been inside ever since, and not to who left.
+    /// Like [`ReadableHistory::includes_message`], for a message with
+    /// [`ContentFlags::moved_in`](crate::model::message::ContentFlags::moved_in): its time does not tell who received
+    /// it here, so it is included only for users subscribed ever since.
     #[must_use]
-    pub fn shows_moved(self, message: MessageId) -> bool {
+    pub fn includes_moved_message(self, message: MessageId) -> bool {
         match self {
             Self::All => true,
             Self::Received(spans) => spans.iter().any(|span| span.until.is_none() && span.contains(message.into())),
@@ -70,47 +70,48 @@ impl ReadableHistory<'_> {
     }
 }
 
-/// Returns whether the channel's name and description may be seen. Administrators see private channels too.
+/// Returns whether the user may see the channel's name and description. Administrators see private channels too.
 #[must_use]
-pub fn sees_channel(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
-    !channel.is_archived && may_know_channel(realm, user, channel)
+pub fn may_see_channel(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
+    !channel.is_archived && may_know_channel_name(realm, user, channel)
 }
 
-/// Returns whether the user may be told what the channel is called, be it archived or not.
+/// Returns whether the user may know the channel's name, even if it is archived.
 #[must_use]
-pub fn may_know_channel(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
+pub fn may_know_channel_name(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
     user.is_administrator()
-        || channel.privacy == Privacy::WebPublic
-        || (channel.privacy == Privacy::Public && !user.is_guest())
+        || channel.privacy == ChannelPrivacy::WebPublic
+        || (channel.privacy == ChannelPrivacy::Public && !user.is_guest())
         || realm.subscription(channel.id, user.id).is_some()
 }
 
-/// Returns whether the user takes part in the channel as it is now: they are in it, or may read all of it without being
-/// in it.
+/// Returns whether the user is subscribed to the channel, or may read all of it without a subscription.
 ///
 /// Who left a private channel reads what they received there, and has no say in it.
 #[must_use]
-pub fn takes_part(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
+pub fn participates_in_channel(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
     !channel.is_archived
-        && (realm.subscription(channel.id, user.id).is_some() || history(realm, user, channel) == ReadableHistory::All)
+        && (realm.subscription(channel.id, user.id).is_some()
+            || readable_history(realm, user, channel) == ReadableHistory::All)
 }
 
-/// Returns whether the user may know who is in the channel: one they see, and for guests one they are in.
+/// Returns whether the user may see the channel's subscribers: those of a channel that they see and, for guests, are
+/// subscribed to.
 #[must_use]
-pub fn sees_subscribers(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
-    sees_channel(realm, user, channel) && (!user.is_guest() || realm.subscription(channel.id, user.id).is_some())
+pub fn may_see_subscribers(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
+    may_see_channel(realm, user, channel) && (!user.is_guest() || realm.subscription(channel.id, user.id).is_some())
 }
 
-/// Returns which of the channel's messages the user may read.
+/// Returns the part of the channel's history that the user may read.
 ///
 /// Who left a private channel keeps what they received; an administrator reads no private channel they are not in.
 #[must_use]
-pub fn history<'a>(realm: &'a RealmSnapshot, user: &User, channel: &Channel) -> ReadableHistory<'a> {
+pub fn readable_history<'a>(realm: &'a RealmSnapshot, user: &User, channel: &Channel) -> ReadableHistory<'a> {
     let open = match channel.privacy {
-        Privacy::WebPublic => true,
-        Privacy::Public => !user.is_guest() || realm.subscription(channel.id, user.id).is_some(),
-        Privacy::PrivateSharedHistory => realm.subscription(channel.id, user.id).is_some(),
-        Privacy::PrivateProtectedHistory => false,
+        ChannelPrivacy::WebPublic => true,
+        ChannelPrivacy::Public => !user.is_guest() || realm.subscription(channel.id, user.id).is_some(),
+        ChannelPrivacy::PrivateSharedHistory => realm.subscription(channel.id, user.id).is_some(),
+        ChannelPrivacy::PrivateProtectedHistory => false,
     };
     if open && !channel.is_archived {
         return ReadableHistory::All;
@@ -120,24 +121,28 @@ pub fn history<'a>(realm: &'a RealmSnapshot, user: &User, channel: &Channel) -> 
         .map_or(ReadableHistory::NONE, |membership| ReadableHistory::Received(&membership.spans))
 }
 
-/// Returns the channel of that number, if the user may see it.
+/// Returns the channel of that id, if the user may see it.
 ///
 /// # Errors
 /// When there is none, or none they may see.
-pub fn channel<'a>(realm: &'a RealmSnapshot, user: &User, id: ChannelId) -> Result<&'a Arc<Channel>, ChannelNotFound> {
-    realm.channel(id).filter(|channel| sees_channel(realm, user, channel)).ok_or(ChannelNotFound::Id(id))
+pub fn find_visible_channel<'a>(
+    realm: &'a RealmSnapshot,
+    user: &User,
+    id: ChannelId,
+) -> Result<&'a Arc<Channel>, ChannelNotFound> {
+    realm.channel(id).filter(|channel| may_see_channel(realm, user, channel)).ok_or(ChannelNotFound::Id(id))
 }
 
-/// Returns the channel of that name, compared without regard to case, if the user may see it.
+/// Returns the channel of that name, compared case-insensitively, if the user may see it.
 ///
 /// # Errors
 /// When there is none, or none they may see.
-pub fn channel_named<'a>(
+pub fn find_visible_channel_by_name<'a>(
     realm: &'a RealmSnapshot,
     user: &User,
     name: &str,
 ) -> Result<&'a Arc<Channel>, ChannelNotFound> {
-    let channel = realm.channel_by_name(name).filter(|channel| sees_channel(realm, user, channel));
+    let channel = realm.channel_by_name(name).filter(|channel| may_see_channel(realm, user, channel));
     channel.ok_or_else(|| ChannelNotFound::Name(name.to_owned()))
 }
 
@@ -145,23 +150,23 @@ pub fn channel_named<'a>(
 ///
 /// # Errors
 /// When there is none, or they may not.
-pub fn message<'a>(
+pub fn require_readable_message<'a>(
     realm: &RealmSnapshot,
     user: &User,
     message: Option<&'a Message>,
 ) -> Result<&'a Message, MessageNotFound> {
-    message.filter(|message| reads(realm, user, message)).ok_or(MessageNotFound)
+    message.filter(|message| may_read_message(realm, user, message)).ok_or(MessageNotFound)
 }
 
 /// Returns whether the user may read the message.
 #[must_use]
-pub fn reads(realm: &RealmSnapshot, user: &User, message: &Message) -> bool {
+pub fn may_read_message(realm: &RealmSnapshot, user: &User, message: &Message) -> bool {
     reads_at(realm, user, (message.recipient, &message.direct_users), (message.id, message.content_flags.moved_in))
 }
 
-/// As [`reads`], of a message without its text.
+/// Like [`may_read_message`], for a message without its content.
 #[must_use]
-pub fn reads_copy(realm: &RealmSnapshot, user: &User, copy: &UserMessage) -> bool {
+pub fn may_read_user_message(realm: &RealmSnapshot, user: &User, copy: &UserMessage) -> bool {
     reads_at(realm, user, (copy.recipient, &copy.direct_users), (copy.id, copy.moved_in))
 }
 
@@ -174,30 +179,31 @@ fn reads_at(
     match recipient {
         Recipient::Direct(_) => direct_users.binary_search(&user.id).is_ok(),
         Recipient::Channel(channel) => {
-            let history = realm.channel(channel).map_or(ReadableHistory::NONE, |channel| history(realm, user, channel));
-            if moved_in { history.shows_moved(id) } else { history.shows(id) }
+            let history =
+                realm.channel(channel).map_or(ReadableHistory::NONE, |channel| readable_history(realm, user, channel));
+            if moved_in { history.includes_moved_message(id) } else { history.includes_message(id) }
         }
     }
 }
 
-/// Whether the user may add to a message that they may read: react to it, edit it or move it.
+/// Checks whether the user may react to, edit or move a message that they may read.
 ///
 /// # Errors
 /// When it is in a channel in which they have no part (any more).
-pub fn add_to(realm: &RealmSnapshot, user: &User, message: &Message) -> Result<(), MessageNotFound> {
+pub fn may_react_or_edit(realm: &RealmSnapshot, user: &User, message: &Message) -> Result<(), MessageNotFound> {
     match message.recipient {
         Recipient::Direct(_) => Ok(()),
         Recipient::Channel(id) => {
-            let inside = realm.channel(id).is_some_and(|channel| takes_part(realm, user, channel));
+            let inside = realm.channel(id).is_some_and(|channel| participates_in_channel(realm, user, channel));
             if inside { Ok(()) } else { Err(MessageNotFound) }
         }
     }
 }
 
-/// Returns whether a user is told that a reader has read something: the reader is active and lets it be known, and
-/// neither of them has muted the other.
+/// Returns whether a user is told that a reader has read a message: the reader is active and shares read receipts, and
+/// neither has muted the other.
 #[must_use]
-pub fn shows_receipt(realm: &RealmSnapshot, user: &User, reader: UserId) -> bool {
+pub fn shows_read_receipt(realm: &RealmSnapshot, user: &User, reader: UserId) -> bool {
     let mutes = |of: UserId, muted: UserId| realm.user_item(of, UserItemKind::MutedUser, &muted.to_string()).is_some();
     let settings = realm.user_item(reader, UserItemKind::Settings, "");
     let hides =
@@ -231,7 +237,7 @@ pub enum PermissionError {
     QueryRefused,
 }
 
-/// Lets administrators and owners pass.
+/// Requires an administrator or owner.
 ///
 /// # Errors
 /// For everybody else.
@@ -239,7 +245,7 @@ pub fn require_administrator(user: &User) -> Result<(), PermissionError> {
     if user.is_administrator() { Ok(()) } else { Err(PermissionError::AdministratorRequired) }
 }
 
-/// Lets owners pass.
+/// Requires an owner.
 ///
 /// # Errors
 /// For everybody else.
@@ -247,7 +253,7 @@ pub fn require_owner(user: &User) -> Result<(), PermissionError> {
     if user.role == Role::Owner { Ok(()) } else { Err(PermissionError::OwnerRequired) }
 }
 
-/// Lets all but guests pass.
+/// Requires a member, not a guest.
 ///
 /// # Errors
 /// For guests.
@@ -255,7 +261,7 @@ pub fn require_member(user: &User) -> Result<(), PermissionError> {
     if user.is_guest() { Err(PermissionError::GuestRefused) } else { Ok(()) }
 }
 
-/// Lets people pass who are no guests.
+/// Requires a human member: not a guest, not a bot.
 ///
 /// # Errors
 /// For guests, and for bots.
@@ -264,7 +270,7 @@ pub fn require_human_member(user: &User) -> Result<(), PermissionError> {
     require_human(user)
 }
 
-/// Lets people pass.
+/// Requires a human user, not a bot.
 ///
 /// # Errors
 /// For bots.
@@ -275,14 +281,18 @@ pub fn require_human(user: &User) -> Result<(), PermissionError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event_log::event::LogRecord;
     use crate::id::{EventId, UserId};
-    use crate::log::event::EventRecord;
-    use crate::model::change::RealmChange;
-    use crate::model::realm::RealmRules;
+    use crate::model::realm::RealmPermissionSettings;
+    use crate::model::realm_change::RealmChange;
     use crate::testing;
 
-    const ALL: [Privacy; 4] =
-        [Privacy::WebPublic, Privacy::Public, Privacy::PrivateSharedHistory, Privacy::PrivateProtectedHistory];
+    const ALL: [ChannelPrivacy; 4] = [
+        ChannelPrivacy::WebPublic,
+        ChannelPrivacy::Public,
+        ChannelPrivacy::PrivateSharedHistory,
+        ChannelPrivacy::PrivateProtectedHistory,
+    ];
 
     /// Channels 20 to 23, one of each privacy; those in `members` joined at 10.
     fn realm(members: &[i64]) -> RealmSnapshot {
@@ -293,19 +303,19 @@ mod tests {
                 members.iter().map(|user| RealmChange::Subscription(Box::new(testing::subscription(id, *user)))),
             );
         }
-        testing::realm(RealmRules::default(), more)
+        testing::realm(RealmPermissionSettings::default(), more)
     }
 
     fn seen(realm: &RealmSnapshot, user: i64) -> [bool; 4] {
         let user = realm.user(UserId(user)).unwrap();
-        [20, 21, 22, 23].map(|id| channel(realm, user, ChannelId(id)).is_ok())
+        [20, 21, 22, 23].map(|id| find_visible_channel(realm, user, ChannelId(id)).is_ok())
     }
 
     fn read_before_and_after_ten(realm: &RealmSnapshot, user: i64) -> [(bool, bool); 4] {
         let user = realm.user(UserId(user)).unwrap();
         [20, 21, 22, 23].map(|id| {
-            let history = history(realm, user, realm.channel(ChannelId(id)).unwrap());
-            (history.shows(MessageId(5)), history.shows(MessageId(15)))
+            let history = readable_history(realm, user, realm.channel(ChannelId(id)).unwrap());
+            (history.includes_message(MessageId(5)), history.includes_message(MessageId(15)))
         })
     }
 
@@ -338,13 +348,13 @@ mod tests {
     #[test]
     fn who_left_a_private_channel_keeps_what_they_received() {
         let leave = RealmChange::Unsubscription { channel_id: ChannelId(22), user_id: UserId(4) };
-        let realm = realm(&[4]).with(&EventRecord::new(EventId(30), 0, vec![leave], None));
+        let realm = realm(&[4]).after_record(&LogRecord::new(EventId(30), 0, vec![leave], None));
         let user = realm.user(UserId(4)).unwrap();
-        let history = history(&realm, user, realm.channel(ChannelId(22)).unwrap());
-        assert_eq!([5, 15, 35].map(|id| history.shows(MessageId(id))), [false, true, false]);
-        assert_eq!(channel(&realm, user, ChannelId(22)).unwrap_err().to_string(), "Invalid channel ID");
+        let history = readable_history(&realm, user, realm.channel(ChannelId(22)).unwrap());
+        assert_eq!([5, 15, 35].map(|id| history.includes_message(MessageId(id))), [false, true, false]);
+        assert_eq!(find_visible_channel(&realm, user, ChannelId(22)).unwrap_err().to_string(), "Invalid channel ID");
         assert_eq!(
-            channel_named(&realm, user, "channel 22").unwrap_err().to_string(),
+            find_visible_channel_by_name(&realm, user, "channel 22").unwrap_err().to_string(),
             "Invalid channel name 'channel 22'"
         );
     }

@@ -1,7 +1,7 @@
 //! Who may do what: questions about the realm in memory that change nothing and report nothing.
 
 pub mod access;
-pub mod administer;
-pub mod entry;
-pub mod membership;
-pub mod send;
+pub mod account_administration;
+pub mod authentication;
+pub mod channel_membership;
+pub mod send_message;

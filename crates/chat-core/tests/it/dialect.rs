@@ -3,7 +3,7 @@
 use crate::checker::check;
 use crate::realm::{context, html, rendered};
 use chat_core::id::{UserGroupId, UserId};
-use chat_core::markdown::{self, ImagePreviews, MarkdownContext, WildcardScope};
+use chat_core::markdown::{self, ImagePreviews, MarkdownContext, WildcardMentionScope};
 
 /// Compares each text with the HTML it must become.
 pub(crate) fn becomes(cases: &[(&str, &str)]) {
@@ -129,7 +129,7 @@ fn code_of_a_known_language_is_coloured() {
 #[test]
 fn fenced_code_without_a_language_takes_that_of_the_realm() {
     let context = MarkdownContext { default_code_language: Some("rust"), ..context() };
-    let html = |text| markdown::render(&markdown::parse(text, &context)).html;
+    let html = |text| markdown::render_message(&markdown::parse_message(text, &context)).html;
     assert!(html("```\nx\n```").contains("data-code-language=\"Rust\""));
     assert!(html("```js\nx\n```").contains("data-code-language=\"JavaScript\""));
     assert!(!html("    x").contains("data-code-language"));
@@ -332,11 +332,11 @@ fn wildcards_mention_the_channel_or_the_topic() {
         ("@**topic**", "<p><span class=\"topic-mention\">@topic</span></p>"),
     ]);
     for (text, reach) in [
-        ("@**all**", WildcardScope::Channel),
-        ("@**everyone**", WildcardScope::Channel),
-        ("@**channel**", WildcardScope::Channel),
-        ("@**stream**", WildcardScope::Channel),
-        ("@**topic**", WildcardScope::Topic),
+        ("@**all**", WildcardMentionScope::Channel),
+        ("@**everyone**", WildcardMentionScope::Channel),
+        ("@**channel**", WildcardMentionScope::Channel),
+        ("@**stream**", WildcardMentionScope::Channel),
+        ("@**topic**", WildcardMentionScope::Topic),
     ] {
         assert_eq!(rendered(text).wildcards.into_iter().collect::<Vec<_>>(), [reach], "{text}");
     }
@@ -518,9 +518,9 @@ fn pictures_of_the_realm_follow_the_text_that_links_them() {
     ]);
     let many: String =
         (0..30).flat_map(|number| [format!("[](/user_uploads/2/{number}.png)"), " ".to_owned()]).collect();
-    assert_eq!(html(&many).matches("<img").count(), markdown::limits::MAX_PREVIEWS);
+    assert_eq!(html(&many).matches("<img").count(), markdown::limits::MAX_IMAGE_PREVIEWS);
     let context = MarkdownContext { image_previews: ImagePreviews::Hide, ..context() };
-    let hidden = markdown::render(&markdown::parse("[](/user_uploads/2/a/f.jpg)", &context));
+    let hidden = markdown::render_message(&markdown::parse_message("[](/user_uploads/2/a/f.jpg)", &context));
     assert!(!hidden.html.contains("<img") && hidden.has_image);
 }
 

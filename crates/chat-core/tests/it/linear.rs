@@ -69,7 +69,7 @@ const REPEATED: [&str; 58] = [
 ];
 
 fn work(text: &str) -> u64 {
-    markdown::parse(text, &context()).work()
+    markdown::parse_message(text, &context()).parser_steps()
 }
 
 fn assert_linear(text: &str) {
@@ -116,7 +116,7 @@ fn closing_what_was_opened_many_times_does_not_make_it_dearer() {
 fn deep_nesting_ends_and_many_lines_under_it_are_not_read_at_every_depth() {
     let quotes = format!("{}\n{}", ">".repeat(5_000), "a\n".repeat(2_500));
     assert_linear(&quotes);
-    assert!(html(&quotes).matches("<blockquote>").count() <= markdown::limits::MAX_DEPTH);
+    assert!(html(&quotes).matches("<blockquote>").count() <= markdown::limits::MAX_BLOCK_NESTING_DEPTH);
     let list: String = (0..120).flat_map(|depth| ["  ".repeat(depth), "* a\n".to_owned()]).collect();
     assert_linear(&list);
     let fences = format!("{}a\n", "````quote\n~~~~spoiler\n".repeat(400));

@@ -2,7 +2,7 @@
 
 use chat_core::id::{ChannelId, UserGroupId, UserId};
 use chat_core::markdown::{
-    self, EmoticonHandling, ImagePreviews, Linkifier, MarkdownContext, RealmNames, RenderedMessage,
+    self, EmoticonHandling, ImagePreviews, Linkifier, MarkdownContext, NameDirectory, RenderedMessage,
 };
 use std::sync::LazyLock;
 
@@ -11,23 +11,23 @@ const USERS: [(i64, &str); 4] = [(10, "King Hamlet"), (11, "Cordelia, Lear's dau
 
 pub(crate) struct Realm;
 
-impl RealmNames for Realm {
-    fn user(&self, id: UserId) -> Option<&str> {
+impl NameDirectory for Realm {
+    fn user_full_name(&self, id: UserId) -> Option<&str> {
         USERS.iter().find(|(known, _)| *known == id.0).map(|(_, name)| *name)
     }
 
-    fn user_named(&self, full_name: &str) -> Option<(UserId, &str)> {
+    fn user_by_full_name(&self, full_name: &str) -> Option<(UserId, &str)> {
         let mut same = USERS.iter().filter(|(_, name)| name.to_lowercase() == full_name.to_lowercase());
         let (id, name) = same.next()?;
         same.next().is_none().then_some((UserId(*id), *name))
     }
 
-    fn group_named(&self, name: &str) -> Option<(UserGroupId, &str)> {
+    fn group_by_name(&self, name: &str) -> Option<(UserGroupId, &str)> {
         let known = ["Support", "role:members"].into_iter().find(|known| known.eq_ignore_ascii_case(name))?;
         Some((UserGroupId(5), known))
     }
 
-    fn channel_named(&self, name: &str) -> Option<ChannelId> {
+    fn channel_id_by_name(&self, name: &str) -> Option<ChannelId> {
         match name {
             "Denmark" => Some(ChannelId(3)),
             "web & co." => Some(ChannelId(4)),
@@ -36,7 +36,7 @@ impl RealmNames for Realm {
         }
     }
 
-    fn realm_emoji(&self, name: &str) -> Option<&str> {
+    fn custom_emoji_url(&self, name: &str) -> Option<&str> {
         match name {
             "green_tick" => Some("/user_avatars/2/emoji/images/1.png"),
             "evil" => Some("javascript:alert(1)"),
@@ -67,7 +67,7 @@ pub(crate) fn context() -> MarkdownContext<'static> {
 }
 
 pub(crate) fn rendered(text: &str) -> RenderedMessage {
-    markdown::render(&markdown::parse(text, &context()))
+    markdown::render_message(&markdown::parse_message(text, &context()))
 }
 
 pub(crate) fn html(text: &str) -> String {
@@ -76,5 +76,5 @@ pub(crate) fn html(text: &str) -> String {
 
 pub(crate) fn with_emoticons(text: &str) -> String {
     let context = MarkdownContext { emoticons: EmoticonHandling::Translate, ..context() };
-    markdown::render(&markdown::parse(text, &context)).html
+    markdown::render_message(&markdown::parse_message(text, &context)).html
 }

@@ -1,6 +1,6 @@
 //! `/attachments`: one's own uploads.
 
-use chat_core::files::AttachmentUse;
+use chat_core::files::AttachmentWithMessages;
 use chat_core::id::AttachmentId;
 use serde_json::json;
 
@@ -22,9 +22,9 @@ pub(crate) fn routes() -> Routes {
 
 /// Returns the caller's uploads, the newest first, and what those of everybody take together.
 async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
-    let uploads = call.app.attachments.of_owner(call.caller.user_id()).await?;
-    let used_bytes = call.app.attachments.used_bytes().await?;
-    let shown: Vec<_> = uploads.iter().map(AttachmentUse::shown).collect();
+    let uploads = call.app.attachments.attachments_of_owner(call.caller.user_id()).await?;
+    let used_bytes = call.app.attachments.total_upload_bytes().await?;
+    let shown: Vec<_> = uploads.iter().map(AttachmentWithMessages::to_wire_object).collect();
     ApiResponsePayload::from_payload(&json!({"attachments": shown, "upload_space_used": used_bytes}))
 }
 
@@ -39,6 +39,6 @@ fn listed() -> Vec<SchemaMember> {
 /// Deletes an upload of the caller's.
 async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = AttachmentId(call.path_id("attachment_id")?);
-    call.app.upload_storage().delete(call.caller.user_id(), id, call.app.now_s()).await?;
+    call.app.upload_storage().delete_upload(call.caller.user_id(), id, call.app.now_s()).await?;
     Ok(ApiResponsePayload::empty())
 }

@@ -5,13 +5,13 @@ use std::io::Cursor;
 use axum::body::Body;
 use axum::response::Response;
 use axum::routing;
+use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::id::UserId;
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::address_visibility;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::email_address_visibility;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::User;
 use chat_core::people::avatar;
-use chat_core::wire::{self, AvatarUrls};
+use chat_core::wire_format::{self, AvatarUrls};
 use http::header::{CACHE_CONTROL, LOCATION};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
@@ -65,16 +65,16 @@ fn shown() -> Vec<SchemaMember> {
 async fn change(call: &ApiCall<AuthenticatedCaller>, url: Option<&str>) -> Result<AvatarUrls, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let user = call.caller.account_in_realm(realm)?;
-        avatar::change(user, url.map(str::to_owned), commit);
+        avatar::change_avatar(user, url.map(str::to_owned), commit);
         Ok(user.avatar_url.clone())
     };
     let before = call.app.commit(decide).await?;
     if let Some(before) = before.filter(|before| Some(before.as_str()) != url) {
-        delete_at(&call.app, [before.as_str(), &wire::medium_avatar_url(&before)]).await;
+        delete_at(&call.app, [before.as_str(), &wire_format::medium_avatar_url(&before)]).await;
     }
     let realm = call.app.realm();
     let user = realm.user(call.caller.user_id()).ok_or_else(|| InternalError::without_cause("an account is gone"))?;
-    Ok(wire::avatar(user))
+    Ok(wire_format::avatar_urls(user))
 }
 
 async fn small(call: RawCall<AuthenticatedCaller>, _: Body) -> Result<Response, ApiError> {
@@ -91,10 +91,10 @@ fn named(call: &RawCall<AuthenticatedCaller>) -> Result<AvatarUrls, ApiError> {
     let realm = &call.caller.realm;
     let user = match named.parse() {
         Ok(id) => realm.user(UserId(id)),
-        Err(_) => address_visibility::find_user(realm, &call.caller.user, named),
+        Err(_) => email_address_visibility::find_user_by_visible_email(realm, &call.caller.user, named),
     };
     let user: &User = user.ok_or(ApiError::UnknownRoute)?;
-    Ok(wire::avatar(user))
+    Ok(wire_format::avatar_urls(user))
 }
 
 /// Not specified; for an hour at most, because the answer changes with the picture.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chat_core::limits::{MAX_STORAGE_CHARS, MAX_STORAGE_KEY_CHARS};
-use chat_core::people::bots::{BotError, BotStorageKeyError, BotStorageOutcome};
+use chat_core::limits::{MAX_BOT_STORAGE_CHARS, MAX_BOT_STORAGE_KEY_CHARS};
+use chat_core::people::bots::{BotError, BotStorageOutcome, MissingBotStorageKey};
 use serde_json::json;
 
 use crate::api_call::{ApiCall, endpoint};
@@ -28,7 +28,7 @@ impl EndpointParams for StoreParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         let storage = reader.required::<JsonParam<BTreeMap<String, String>>>("storage")?;
         let whole = ParamValuePath::root("storage");
-        storage.keys().try_for_each(|key| check_max_chars(key, MAX_STORAGE_KEY_CHARS, &whole.member(key)))?;
+        storage.keys().try_for_each(|key| check_max_chars(key, MAX_BOT_STORAGE_KEY_CHARS, &whole.member(key)))?;
         Ok(Self(storage.into_iter().collect()))
     }
 }
@@ -38,7 +38,7 @@ async fn write(
     call: ApiCall<AuthenticatedCaller>,
     StoreParams(entries): StoreParams,
 ) -> Result<ApiResponsePayload, ApiError> {
-    match call.app.bot_storage.keep(call.caller.user_id(), &entries, MAX_STORAGE_CHARS).await? {
+    match call.app.bot_storage.store_bot_values(call.caller.user_id(), &entries, MAX_BOT_STORAGE_CHARS).await? {
         BotStorageOutcome::Done => Ok(ApiResponsePayload::empty()),
         BotStorageOutcome::TooMuch(by) => Err(BotError::StorageFull(by).into()),
     }
@@ -60,9 +60,9 @@ async fn read(
     call: ApiCall<AuthenticatedCaller>,
     StorageKeysParams(keys): StorageKeysParams,
 ) -> Result<ApiResponsePayload, ApiError> {
-    let found = call.app.bot_storage.kept(call.caller.user_id(), keys.as_deref()).await?;
+    let found = call.app.bot_storage.load_bot_values(call.caller.user_id(), keys.as_deref()).await?;
     if keys.is_some_and(|keys| keys.len() > found.len()) {
-        return Err(BotError::from(BotStorageKeyError).into());
+        return Err(BotError::from(MissingBotStorageKey).into());
     }
     let storage: BTreeMap<String, String> = found.into_iter().collect();
     ApiResponsePayload::from_payload(&json!({"storage": storage}))
@@ -78,6 +78,6 @@ async fn forget(
     call: ApiCall<AuthenticatedCaller>,
     StorageKeysParams(keys): StorageKeysParams,
 ) -> Result<ApiResponsePayload, ApiError> {
-    call.app.bot_storage.forget(call.caller.user_id(), keys.as_deref()).await?.map_err(BotError::from)?;
+    call.app.bot_storage.delete_bot_values(call.caller.user_id(), keys.as_deref()).await?.map_err(BotError::from)?;
     Ok(ApiResponsePayload::empty())
 }

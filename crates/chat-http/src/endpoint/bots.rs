@@ -1,12 +1,12 @@
 //! `/bots`: the bots people make and keep.
 
+use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::id::UserId;
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::User;
 use chat_core::people::account;
 use chat_core::people::bots::{self, BotUpdate, NewBot};
-use chat_core::wire::avatar_url;
+use chat_core::wire_format::avatar_url;
 use serde_json::{Map, Value, json};
 
 use crate::api_call::{ApiCall, endpoint};
@@ -41,8 +41,8 @@ pub(crate) fn domain(base_url: &str) -> &str {
 async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     chat_core::permission::access::require_member(&call.caller.user)?;
     let mut shown = Vec::new();
-    for bot in bots::owned_by(&call.caller.realm, call.caller.user_id()) {
-        let credentials = call.app.realm.credentials(bot.id).await?;
+    for bot in bots::active_bots_owned_by(&call.caller.realm, call.caller.user_id()) {
+        let credentials = call.app.realm.load_credentials(bot.id).await?;
         let key = credentials.and_then(|credentials| credentials.api_key);
         let mut object = channels_of_its_own();
         object.insert("user_id".to_owned(), json!(bot.id));
@@ -122,7 +122,7 @@ async fn create(call: ApiCall<AuthenticatedCaller>, params: CreateBotParams) -> 
         api_key: call.app.fresh_key()?,
     };
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(bots::create(realm, call.caller.account_in_realm(realm)?, &new, commit)?)
+        Ok(bots::create_bot(realm, call.caller.account_in_realm(realm)?, &new, commit)?)
     };
     let user_id = call.app.commit(decide).await?;
     let realm = call.app.realm();
@@ -154,9 +154,9 @@ impl EndpointParams for BotUpdate {
 async fn update(call: ApiCall<AuthenticatedCaller>, params: BotUpdate) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        let bot = bots::update(realm, call.caller.account_in_realm(realm)?, (id, &params), commit)?;
+        let bot = bots::update_bot(realm, call.caller.account_in_realm(realm)?, (id, &params), commit)?;
         let owner = bot.bot.as_ref().and_then(|bot| bot.owner_id).and_then(|owner| realm.user(owner));
-        let owner = owner.map(|owner| owner.shown_email().into_owned());
+        let owner = owner.map(|owner| owner.public_email().into_owned());
         Ok((bot, owner))
     };
     let (bot, owner) = call.app.commit(decide).await?;
@@ -182,7 +182,7 @@ fn changed() -> Vec<SchemaMember> {
 async fn deactivate(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        account::deactivate(realm, kept(&call, realm, id)?, commit);
+        account::deactivate_account(realm, kept(&call, realm, id)?, commit);
         Ok(())
     };
     call.app.commit(decide).await?;
@@ -194,7 +194,7 @@ async fn regenerate_key(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<Ap
     let id = in_path(&call)?;
     let key = call.app.fresh_key()?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        commit.set_key(realm, kept(&call, realm, id)?.id, key.clone());
+        commit.set_api_key(realm, kept(&call, realm, id)?.id, key.clone());
         Ok(())
     };
     call.app.commit(decide).await?;
@@ -202,7 +202,7 @@ async fn regenerate_key(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<Ap
 }
 
 fn kept<'a>(call: &ApiCall<AuthenticatedCaller>, realm: &'a RealmSnapshot, id: UserId) -> Result<&'a User, ApiError> {
-    Ok(bots::kept_by(realm, call.caller.account_in_realm(realm)?, id)?)
+    Ok(bots::find_manageable_bot(realm, call.caller.account_in_realm(realm)?, id)?)
 }
 
 /// Returns the bot in the path.
@@ -223,7 +223,7 @@ mod tests {
             ("http://[::1]:9991", "localhost"),
         ] {
             assert_eq!(domain(url), host, "{url}");
-            assert!(chat_core::model::user::email(&format!("x-bot@{host}")).is_ok(), "{url}");
+            assert!(chat_core::model::user::parse_email(&format!("x-bot@{host}")).is_ok(), "{url}");
         }
     }
 }

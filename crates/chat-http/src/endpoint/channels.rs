@@ -2,14 +2,14 @@
 
 mod form;
 
-use chat_core::channels::{self, ChannelEnv, ChannelError, ChannelGroup, ChannelUpdate};
+use chat_core::channels::{self, ChannelContext, ChannelError, ChannelUpdate, IncludedChannels};
+use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::log::commit::RealmCommit;
-use chat_core::messages::narrow::{MessageSelection, NarrowCondition, NarrowTerm};
-use chat_core::model::change::ItemKind;
+use chat_core::messages::narrow::{NarrowCondition, NarrowTerm, ReadableMessageSelection};
 use chat_core::model::channel::Channel;
-use chat_core::permission::access::{self, ChannelNotFound, ReadableHistory, sees_subscribers};
-use chat_core::wire::channel::{ChannelStatistics, basic, weekly};
+use chat_core::model::realm_change::RealmItemKind;
+use chat_core::permission::access::{self, ChannelNotFound, ReadableHistory, may_see_subscribers};
+use chat_core::wire_format::channel::{ChannelStatistics, average_weekly_traffic, basic_channel_object};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -58,10 +58,10 @@ pub(crate) async fn figures(
     let counts = app.traffic.counts(app.messages.as_ref(), now_s).await?;
     let a_week = |id: &ChannelId| {
         let age_s = now_s.saturating_sub(realm.channel(*id)?.created_s);
-        Some((*id, weekly(counts.get(id).copied().unwrap_or_default(), age_s)?))
+        Some((*id, average_weekly_traffic(counts.get(id).copied().unwrap_or_default(), age_s)?))
     };
-    let first = app.messages.first_messages(&ids).await?;
-    Ok(ChannelStatistics::new(first).with_weekly(ids.iter().filter_map(a_week)))
+    let first = app.messages.first_channel_messages(&ids).await?;
+    Ok(ChannelStatistics::from_first_messages(first).with_weekly_traffic(ids.iter().filter_map(a_week)))
 }
 
 /// Takes a decision about channels as the caller. The objects in events say of these channels, and of the default
@@ -69,14 +69,15 @@ pub(crate) async fn figures(
 pub(crate) async fn decide<T>(
     call: &ApiCall<AuthenticatedCaller>,
     about: impl IntoIterator<Item = ChannelId> + Send,
-    decide: impl Fn(&ChannelEnv<'_>, &mut RealmCommit) -> Result<T, ChannelError> + Send + Sync,
+    decide: impl Fn(&ChannelContext<'_>, &mut RealmCommit) -> Result<T, ChannelError> + Send + Sync,
 ) -> Result<T, ApiError> {
     let app = &call.app;
-    let defaults: Vec<_> = app.realm().items(ItemKind::DefaultChannel).map(|(id, _)| ChannelId(id)).collect();
+    let defaults: Vec<_> =
+        app.realm().realm_items(RealmItemKind::DefaultChannel).map(|(id, _)| ChannelId(id)).collect();
     let figures = figures(app, about.into_iter().chain(defaults).collect::<Vec<_>>()).await?;
     app.commit(|realm, commit| {
-        let render_context = app.render_contexts.get(realm);
-        let env = ChannelEnv {
+        let render_context = app.render_contexts.get_or_compile(realm);
+        let env = ChannelContext {
             realm,
             caller: call.caller.account_in_realm(realm)?,
             figures: &figures,
@@ -90,7 +91,7 @@ pub(crate) async fn decide<T>(
 
 /// The parameters of `GET /streams`: which channels are listed.
 struct ListChannelsParams {
-    groups: Vec<ChannelGroup>,
+    groups: Vec<IncludedChannels>,
     tell_default: bool,
 }
 
@@ -98,13 +99,13 @@ impl EndpointParams for ListChannelsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         let mut groups = Vec::new();
         for (name, usual, group) in [
-            ("include_public", true, ChannelGroup::Public),
-            ("include_web_public", false, ChannelGroup::WebPublic),
-            ("include_subscribed", true, ChannelGroup::Subscribed),
-            ("include_all_active", false, ChannelGroup::All),
-            ("include_all", false, ChannelGroup::Known),
-            ("include_can_access_content", false, ChannelGroup::Readable),
-            ("include_owner_subscribed", false, ChannelGroup::OwnerSubscribed),
+            ("include_public", true, IncludedChannels::Public),
+            ("include_web_public", false, IncludedChannels::WebPublic),
+            ("include_subscribed", true, IncludedChannels::Subscribed),
+            ("include_all_active", false, IncludedChannels::All),
+            ("include_all", false, IncludedChannels::Known),
+            ("include_can_access_content", false, IncludedChannels::Readable),
+            ("include_owner_subscribed", false, IncludedChannels::OwnerSubscribed),
         ] {
             if reader.optional_or::<JsonParam<bool>>(name, usual)? {
                 groups.push(group);
@@ -122,12 +123,12 @@ struct ChannelList {
 /// Returns the channels the caller asks for, as far as they see them.
 async fn list(call: ApiCall<AuthenticatedCaller>, listing: ListChannelsParams) -> Result<ApiResponsePayload, ApiError> {
     let AuthenticatedCaller { user, realm, .. } = &call.caller;
-    let found = channels::list(realm, user, &listing.groups)?;
+    let found = channels::list_channels(realm, user, &listing.groups)?;
     let figures = figures(&call.app, found.iter().map(|channel| channel.id).collect::<Vec<_>>()).await?;
     let shown = |channel: &Channel| {
-        let mut object = basic(channel, &figures);
+        let mut object = basic_channel_object(channel, &figures);
         if listing.tell_default {
-            let is_default = realm.item(ItemKind::DefaultChannel, channel.id.0).is_some();
+            let is_default = realm.realm_item(RealmItemKind::DefaultChannel, channel.id.0).is_some();
             object.insert("is_default".to_owned(), is_default.into());
         }
         object
@@ -145,14 +146,14 @@ fn listed() -> Vec<SchemaMember> {
 /// Returns the channel in the path, if the caller sees it.
 fn in_path(call: &ApiCall<AuthenticatedCaller>) -> Result<&Channel, ApiError> {
     let id = ChannelId(call.path_id("stream_id")?);
-    Ok(access::channel(&call.caller.realm, &call.caller.user, id)?)
+    Ok(access::find_visible_channel(&call.caller.realm, &call.caller.user, id)?)
 }
 
 /// A channel.
 async fn one(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let channel = in_path(&call)?;
     let figures = figures(&call.app, [channel.id]).await?;
-    ApiResponsePayload::from_payload(&json!({"stream": basic(channel, &figures)}))
+    ApiResponsePayload::from_payload(&json!({"stream": basic_channel_object(channel, &figures)}))
 }
 
 /// The parameters of `PATCH /streams/{stream_id}`.
@@ -182,14 +183,14 @@ async fn update(
     UpdateChannelParams(params): UpdateChannelParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let id = ChannelId(call.path_id("stream_id")?);
-    decide(&call, [id], |env, commit| channels::update(env, id, &params, commit)).await?;
+    decide(&call, [id], |env, commit| channels::update_channel(env, id, &params, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
 /// Closes a channel.
 async fn archive(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = ChannelId(call.path_id("stream_id")?);
-    decide(&call, [id], |env, commit| channels::archive(env, id, commit)).await?;
+    decide(&call, [id], |env, commit| channels::archive_channel(env, id, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
@@ -197,7 +198,7 @@ async fn archive(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiRespon
 async fn members(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let channel = in_path(&call)?;
     let AuthenticatedCaller { user, realm, .. } = &call.caller;
-    if !sees_subscribers(realm, user, channel) {
+    if !may_see_subscribers(realm, user, channel) {
         return Err(ChannelNotFound::Id(channel.id).into());
     }
     let in_use = |id: &chat_core::id::UserId| realm.user(*id).is_some_and(|user| user.is_active);
@@ -235,7 +236,7 @@ impl EndpointParams for ChannelNameParams {
 
 /// Returns the number of a channel.
 async fn number(call: ApiCall<AuthenticatedCaller>, named: ChannelNameParams) -> Result<ApiResponsePayload, ApiError> {
-    let channel = access::channel_named(&call.caller.realm, &call.caller.user, &named.stream)?;
+    let channel = access::find_visible_channel_by_name(&call.caller.realm, &call.caller.user, &named.stream)?;
     ApiResponsePayload::from_payload(&json!({"stream_id": channel.id}))
 }
 
@@ -260,7 +261,7 @@ async fn add_default(
     call: ApiCall<AuthenticatedCaller>,
     ChannelIdParams { stream_id: id }: ChannelIdParams,
 ) -> Result<ApiResponsePayload, ApiError> {
-    decide(&call, [id], |env, commit| channels::add_default(env, id, commit)).await?;
+    decide(&call, [id], |env, commit| channels::add_default_channel(env, id, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
@@ -269,7 +270,7 @@ async fn remove_default(
     call: ApiCall<AuthenticatedCaller>,
     ChannelIdParams { stream_id: id }: ChannelIdParams,
 ) -> Result<ApiResponsePayload, ApiError> {
-    decide(&call, [id], |env, commit| channels::remove_default(env, id, commit)).await?;
+    decide(&call, [id], |env, commit| channels::remove_default_channel(env, id, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
@@ -283,11 +284,12 @@ struct TopicSummary {
 async fn topics(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let channel = in_path(&call)?;
-    if access::history(realm, user, channel) == ReadableHistory::NONE {
+    if access::readable_history(realm, user, channel) == ReadableHistory::NONE {
         return Err(ChannelNotFound::Id(channel.id).into());
     }
     let here = NarrowTerm { condition: NarrowCondition::Channel(channel.id), negated: false };
-    let found = call.app.messages.topics(&MessageSelection::new(realm, user, vec![here]), channel.id).await?;
+    let found =
+        call.app.messages.channel_topics(&ReadableMessageSelection::new(realm, user, vec![here]), channel.id).await?;
     let topics: Vec<_> =
         found.into_iter().map(|topic| TopicSummary { name: topic.name, max_id: topic.max_id }).collect();
     ApiResponsePayload::from_payload(&json!({"topics": topics}))

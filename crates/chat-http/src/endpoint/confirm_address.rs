@@ -8,7 +8,7 @@ use axum::extract::{Path, State};
 use axum::http::Extensions;
 use axum::response::Response;
 use axum::routing::get;
-use chat_core::people::address::{self, EmailChangeError};
+use chat_core::people::email_change::{self, EmailChangeError};
 use chat_core::people::invitation::InvitationLink;
 
 use crate::endpoint::join::{finish, name_of, rendered, said};
@@ -32,7 +32,7 @@ struct ConfirmPage<'a> {
 async fn show(State(app): State<App>, Path(end): Path<String>, extensions: Extensions) -> Response {
     let page = link(&app, &end, &extensions).and_then(|link| {
         let realm = app.realm();
-        let (_, address) = address::opened(&realm, &link, app.now_s())?;
+        let (_, address) = email_change::find_email_change_by_link(&realm, &link, app.now_s())?;
         rendered(&ConfirmPage { realm: name_of(&realm), address: &address })
     });
     finish(&app, page)
@@ -48,8 +48,8 @@ async fn confirm(State(app): State<App>, Path(end): Path<String>, extensions: Ex
 }
 
 async fn confirmed(app: &AppState, link: &InvitationLink) -> Result<String, ApiError> {
-    let (_, address) = address::opened(&app.realm(), link, app.now_s())?;
-    app.commit(|realm, commit| Ok(address::confirm(realm, link, commit)?)).await?;
+    let (_, address) = email_change::find_email_change_by_link(&app.realm(), link, app.now_s())?;
+    app.commit(|realm, commit| Ok(email_change::confirm_email_change(realm, link, commit)?)).await?;
     let login = Some((app.settings.base_url.as_str(), address.as_str()));
     let text = "Log in with it from now on; your password is the same.";
     said(app, ("Your address is confirmed", text), login)

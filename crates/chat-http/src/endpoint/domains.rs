@@ -1,9 +1,9 @@
 //! `/realm/domains`: the domains of mail that belong to the realm.
 
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::User;
-use chat_core::organization::domains::{self, DomainError};
+use chat_core::organization::email_domains::{self, RealmDomainError};
 use serde_json::json;
 
 use crate::api_call::{ApiCall, endpoint};
@@ -26,7 +26,7 @@ pub(crate) fn routes() -> Routes {
 
 /// All domains, in the order they were added.
 async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
-    ApiResponsePayload::from_payload(&json!({"domains": domains::list(&call.caller.realm)}))
+    ApiResponsePayload::from_payload(&json!({"domains": email_domains::list_realm_domains(&call.caller.realm)}))
 }
 
 /// Returns the members of the response.
@@ -56,7 +56,8 @@ impl EndpointParams for AddDomainParams {
 /// Adds a domain. The answer is its number and how it is written.
 async fn add(call: ApiCall<AuthenticatedCaller>, new: AddDomainParams) -> Result<ApiResponsePayload, ApiError> {
     let domain = (new.domain.as_str(), new.allow_subdomains);
-    let added = decide(&call, |realm, caller, commit| domains::add(realm, caller, domain, commit)).await?;
+    let added =
+        decide(&call, |realm, caller, commit| email_domains::add_realm_domain(realm, caller, domain, commit)).await?;
     ApiResponsePayload::from_payload(&json!({"new_domain": added}))
 }
 
@@ -83,21 +84,21 @@ async fn change(
     params: UpdateDomainParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let domain = (call.path_text("domain")?, params.allow_subdomains);
-    decide(&call, |realm, caller, commit| domains::change(realm, caller, domain, commit)).await?;
+    decide(&call, |realm, caller, commit| email_domains::update_realm_domain(realm, caller, domain, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
 /// Takes a domain away.
 async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let domain = call.path_text("domain")?;
-    decide(&call, |realm, caller, commit| domains::remove(realm, caller, domain, commit)).await?;
+    decide(&call, |realm, caller, commit| email_domains::remove_realm_domain(realm, caller, domain, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
 /// Takes a decision about domains as the caller.
 async fn decide<T>(
     call: &ApiCall<AuthenticatedCaller>,
-    decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, DomainError> + Send + Sync,
+    decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, RealmDomainError> + Send + Sync,
 ) -> Result<T, ApiError> {
     call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in_realm(realm)?, commit)?)).await
 }

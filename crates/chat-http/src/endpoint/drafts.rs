@@ -77,9 +77,9 @@ impl FromJson for DraftTimestamp {
 
 /// Returns the caller's drafts.
 async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
-    draft::require_kept(&call.caller.realm, &call.caller.user)?;
-    let drafts = call.app.drafts.drafts_of(call.caller.user_id()).await?;
-    let objects: Value = drafts.iter().map(|(id, draft)| draft.object(*id)).collect();
+    draft::require_draft_sync(&call.caller.realm, &call.caller.user)?;
+    let drafts = call.app.drafts.drafts_of_user(call.caller.user_id()).await?;
+    let objects: Value = drafts.iter().map(|(id, draft)| draft.to_wire_object(*id)).collect();
     ApiResponsePayload::from_payload(&json!({"count": drafts.len(), "drafts": objects}))
 }
 
@@ -106,7 +106,7 @@ async fn create(
     CreateDraftsParams(requests): CreateDraftsParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let (ports, drafts) = (call.app.message_ports(), call.app.drafts.as_ref());
-    let ids = draft::create(&ports, drafts, &|realm| call.caller.account_in_realm(realm), &requests).await?;
+    let ids = draft::create_drafts(&ports, drafts, &|realm| call.caller.account_in_realm(realm), &requests).await?;
     ApiResponsePayload::from_payload(&json!({"ids": ids}))
 }
 
@@ -131,14 +131,14 @@ async fn edit(
 ) -> Result<ApiResponsePayload, ApiError> {
     let id = DraftId(call.path_id("draft_id")?);
     let AuthenticatedCaller { realm, user, .. } = &call.caller;
-    draft::change(call.app.drafts.as_ref(), (realm, user), id, &request, call.app.now_s()).await?;
+    draft::edit_draft(call.app.drafts.as_ref(), (realm, user), id, &request, call.app.now_s()).await?;
     Ok(ApiResponsePayload::empty())
 }
 
 /// Deletes a draft.
 async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = DraftId(call.path_id("draft_id")?);
-    draft::require_kept(&call.caller.realm, &call.caller.user)?;
+    draft::require_draft_sync(&call.caller.realm, &call.caller.user)?;
     if !call.app.drafts.delete_draft(call.caller.user_id(), id, call.app.now_s()).await? {
         return Err(DraftError::NoneSuch.into());
     }

@@ -2,10 +2,10 @@
 
 use std::io::Cursor;
 
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::organization::custom_emoji::{self, CustomEmojiError, CustomEmojiImages};
-use chat_core::wire::item;
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::model::realm_snapshot::RealmSnapshot;
+use chat_core::organization::custom_emoji::{self, CustomEmojiError, CustomEmojiImageUrls};
+use chat_core::wire_format::realm_and_user_items;
 use serde_json::json;
 
 use super::pictures::{ImageKind, give_up, keep, only_file};
@@ -27,7 +27,7 @@ pub(crate) fn routes() -> Routes {
 
 /// All custom emoji, in use or not.
 async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
-    ApiResponsePayload::from_payload(&json!({"emoji": item::emoji(&call.caller.realm)}))
+    ApiResponsePayload::from_payload(&json!({"emoji": realm_and_user_items::custom_emoji_objects(&call.caller.realm)}))
 }
 
 /// Returns the members of the response.
@@ -38,7 +38,7 @@ fn listed() -> Vec<SchemaMember> {
 /// Adds an emoji. What can be refused without looking at the picture is.
 async fn add(mut call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let written = call.path_text("emoji_name")?.to_owned();
-    custom_emoji::check(&call.caller.realm, &call.caller.user, &written, call.app.now_s())?;
+    custom_emoji::check_new_custom_emoji(&call.caller.realm, &call.caller.user, &written, call.app.now_s())?;
     let file = only_file(std::mem::take(&mut call.files), OrganizationItemError::NotOneFile)?;
     let bytes = chat_pictures::estimate_decoding_bytes(Cursor::new(&file))?;
     let made = call.app.image_jobs.run(bytes, move || chat_pictures::make_emoji(&file)).await??;
@@ -46,9 +46,9 @@ async fn add(mut call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiRespon
     let kept =
         keep(&call.app, ImageKind::Emoji, [Some(("", made.picture)), still].into_iter().flatten().collect()).await?;
     let mut urls = kept.iter().map(|picture| picture.url.clone());
-    let pictures = CustomEmojiImages { source_url: urls.next().unwrap_or_default(), still_url: urls.next() };
+    let pictures = CustomEmojiImageUrls { source_url: urls.next().unwrap_or_default(), still_url: urls.next() };
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(custom_emoji::add(realm, call.caller.account_in_realm(realm)?, (&written, &pictures), commit)?)
+        Ok(custom_emoji::add_custom_emoji(realm, call.caller.account_in_realm(realm)?, (&written, &pictures), commit)?)
     };
     if let Err(error) = call.app.commit(decide).await {
         give_up(&call.app, &kept).await;
@@ -62,7 +62,7 @@ async fn deactivate(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiRes
     let name = call.path_text("emoji_name")?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let decided: Result<(), CustomEmojiError> =
-            custom_emoji::deactivate(realm, call.caller.account_in_realm(realm)?, name, commit);
+            custom_emoji::deactivate_custom_emoji(realm, call.caller.account_in_realm(realm)?, name, commit);
         Ok(decided?)
     };
     call.app.commit(decide).await?;

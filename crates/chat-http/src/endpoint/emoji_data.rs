@@ -29,8 +29,9 @@ static DOCUMENT: LazyLock<(Bytes, HeaderValue)> = LazyLock::new(|| {
 
 /// Every code and its names, the canonical one first.
 fn names() -> Map<String, Value> {
-    let names = |emoji: &emoji::Emoji| [emoji.name].iter().chain(&emoji.aliases).map(|name| json!(name)).collect();
-    emoji::all().map(|emoji| (emoji.code.to_owned(), Value::Array(names(emoji)))).collect()
+    let names =
+        |emoji: &emoji::UnicodeEmoji| [emoji.name].iter().chain(&emoji.aliases).map(|name| json!(name)).collect();
+    emoji::all_emoji().map(|emoji| (emoji.code.to_owned(), Value::Array(names(emoji)))).collect()
 }
 
 /// Returns where the document is, for clients.

@@ -7,11 +7,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chat_core::event_log::event::{EventReceiver, LogRecord};
+use chat_core::event_log::store::{EventQueue, LogWaiter};
 use chat_core::id::{EventId, MessageId, UserId};
-use chat_core::log::event::{EventReader, EventRecord};
-use chat_core::log::store::{EventQueue, LogListener};
-use chat_core::model::message::Flag;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::message::MessageFlag;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::User;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -124,7 +124,7 @@ async fn answer(
     let queue = owned(app, queue_id, user_id).await?;
     let mut slot = app.polls.begin(&queue.id);
     catch_up(app, last_event_id).await?;
-    app.queues.note(&queue, app.now_s());
+    app.queues.note_client_seen(&queue, app.now_s());
     let mut batch = EventBatch::after(last_event_id.max(queue.begins_after), &queue.id, secret);
     let begun = Instant::now();
     let (mut until, mut confirmed) = (begun + CONFIRM_AFTER, false);
@@ -158,13 +158,13 @@ async fn answer(
 /// The code is the one at which clients register again. The existing server has another one for numbers that its
 /// client has confirmed before; a queue here is not pruned by what its client says.
 async fn lost(app: &AppState, queue: &EventQueue) -> Result<ApiError, ApiError> {
-    app.queues.delete(&queue.id, queue.user_id).await?;
+    app.queues.delete_queue(&queue.id, queue.user_id).await?;
     Ok(ApiError::NoQueue { queue_id: queue.id.clone() })
 }
 
 /// Returns the caller's queue of that name.
 async fn owned(app: &AppState, queue_id: String, user_id: UserId) -> Result<Arc<EventQueue>, ApiError> {
-    let found = app.queues.find(&queue_id).await?;
+    let found = app.queues.find_queue(&queue_id).await?;
     found.filter(|queue| queue.user_id == user_id).ok_or(ApiError::NoQueue { queue_id })
 }
 
@@ -176,7 +176,7 @@ fn heartbeat_after(app: &AppState) -> Duration {
 /// Waits until this node knows of the event that the client has, if another node sent it.
 async fn catch_up(app: &AppState, last: EventId) -> Result<(), ApiError> {
     let give_up = Instant::now() + CATCH_UP_WITHIN;
-    while app.log.head() < last {
+    while app.log.last_event_id() < last {
         if Instant::now() >= give_up {
             return Err(ApiError::NotInQueue { event_id: last });
         }
@@ -201,12 +201,13 @@ async fn wait(
     (at, typing_seen): (EventId, u64),
     (slot, until): (&mut PollSlot<'_>, Instant),
 ) -> WakeReason {
-    let listener = LogListener { user_id: queue.user_id, receives_public: queue.filter.receives_public(), typing_seen };
+    let listener =
+        LogWaiter { user_id: queue.user_id, receives_public: queue.filter.receives_all_public_channels(), typing_seen };
     let time = pin!(sleep_until(until));
     tokio::select! {
         biased;
         ended = slot.ended() => WakeReason::Ended(ended),
-        () = app.log.wait(listener, at) => WakeReason::Notified,
+        () = app.log.wait_for_record(listener, at) => WakeReason::Notified,
         () = time => WakeReason::TimedOut,
     }
 }
@@ -240,7 +241,9 @@ impl EventBatch {
 
     async fn collect_logged(&mut self, app: &AppState, queue: &EventQueue) -> Result<(), ApiError> {
         loop {
-            let Ok(records) = app.log.after(self.at, LOOK_AT).await? else { return Err(lost(app, queue).await?) };
+            let Ok(records) = app.log.records_after(self.at, LOOK_AT).await? else {
+                return Err(lost(app, queue).await?);
+            };
             let full = records.len() == LOOK_AT;
             let Some(last) = records.last().map(|record| record.id) else { return Ok(()) };
             self.take(app, queue, &records).await?;
@@ -257,16 +260,16 @@ impl EventBatch {
     /// Writes who is typing. These events have no place in the log; they come after all that was looked at and have,
     /// like a heartbeat, the number of the last of it.
     fn collect_typing(&mut self, app: &AppState, queue: &EventQueue) -> Result<(), ApiError> {
-        let typing = app.typing.take(&queue.id);
+        let typing = app.typing.take_typing_for_queue(&queue.id);
         self.typing_seen = typing.until;
         if typing.events.is_empty() {
             return Ok(());
         }
         let realm = app.realm();
         let user = self.owner(&realm, queue)?;
-        for record in typing.events.iter().filter(|record| queue.filter.accepts(record, user, &realm)) {
+        for record in typing.events.iter().filter(|record| queue.filter.accepts_event(record, user, &realm)) {
             self.open();
-            record.write_between(self.at, &mut self.text);
+            record.write_unlogged_event_json(self.at, &mut self.text);
         }
         Ok(())
     }
@@ -279,23 +282,23 @@ impl EventBatch {
     }
 
     /// Writes those records that the queue wants, up to the size of an answer.
-    async fn take(&mut self, app: &AppState, queue: &EventQueue, records: &[Arc<EventRecord>]) -> Result<(), ApiError> {
+    async fn take(&mut self, app: &AppState, queue: &EventQueue, records: &[Arc<LogRecord>]) -> Result<(), ApiError> {
         // Read after the records, so it holds what they changed.
         let realm = app.realm();
         let user = self.owner(&realm, queue)?;
-        let reader = EventReader { user, queue_id: &queue.id, filter: &queue.filter, realm: &realm };
+        let reader = EventReceiver { user, queue_id: &queue.id, filter: &queue.filter, realm: &realm };
         for record in records {
             if self.text.len() >= ANSWER_BYTES {
                 return Ok(());
             }
             self.at = record.id;
-            if queue.filter.accepts(record, user, &realm) {
-                let flags = match record.wants_flags_of() {
+            if queue.filter.accepts_event(record, user, &realm) {
+                let flags = match record.message_needing_flags() {
                     None => Vec::new(),
                     Some(message) => Box::pin(flags_of(app, user.id, message)).await?,
                 };
                 self.open();
-                record.write(&reader, &flags, &mut self.text);
+                record.write_event_json(&reader, &flags, &mut self.text);
             }
         }
         Ok(())
@@ -333,8 +336,8 @@ impl EventBatch {
 }
 
 /// Returns the receiver's flags of a message, by now. One that is gone has none.
-async fn flags_of(app: &AppState, user_id: UserId, message: MessageId) -> Result<Vec<Flag>, ApiError> {
-    let found = app.messages.find(user_id, &[message]).await?;
+async fn flags_of(app: &AppState, user_id: UserId, message: MessageId) -> Result<Vec<MessageFlag>, ApiError> {
+    let found = app.messages.find_messages(user_id, &[message]).await?;
     Ok(found.into_iter().next().map(|(_, flags)| flags).unwrap_or_default())
 }
 
@@ -358,7 +361,7 @@ pub(crate) async fn delete(
     named: QueueParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let QueueParams { queue_id } = named;
-    if !call.app.queues.delete(&queue_id, call.caller.user_id()).await? {
+    if !call.app.queues.delete_queue(&queue_id, call.caller.user_id()).await? {
         return Err(ApiError::NoQueue { queue_id });
     }
     call.app.polls.end(&queue_id);

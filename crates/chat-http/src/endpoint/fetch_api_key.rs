@@ -1,9 +1,9 @@
 //! `/fetch_api_key` and `/dev_fetch_api_key`: from address and password to the key.
 
+use chat_core::event_log::store::Credentials;
 use chat_core::id::UserId;
-use chat_core::log::store::Credentials;
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::model::user::{ApiKey, User, email, fold};
+use chat_core::model::realm_snapshot::RealmSnapshot;
+use chat_core::model::user::{ApiKey, User, fold_case, parse_email};
 use serde_json::json;
 
 use crate::api_call::{Anonymous, ApiCall, endpoint};
@@ -46,12 +46,12 @@ impl EndpointParams for FetchKeyParams {
 async fn fetch(call: ApiCall<Anonymous>, login: FetchKeyParams) -> Result<ApiResponsePayload, ApiError> {
     let app = &call.app;
     // A wrong password counts, so nobody is refused here whom another node has just let in.
-    app.realm.refresh().await?;
+    app.realm.refresh_realm().await?;
     let realm = app.realm();
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
         return Err(PasswordLoginError::RealmDeactivated.into());
     }
-    let address = fold(email(&login.username)?);
+    let address = fold_case(parse_email(&login.username)?);
     let user = person(&realm, &address);
     let claim = PasswordAttempt { account: &address, user_id: user.map(|user| user.id), from: call.from };
     let credentials = password::check(app, claim, login.password).await?;
@@ -93,8 +93,8 @@ async fn fetch_without_password(
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
         return Err(PasswordLoginError::RealmDeactivated.into());
     }
-    let user = person(&realm, &fold(email(&address)?)).ok_or(PasswordLoginError::WrongPassword)?;
-    let credentials = app.realm.credentials(user.id).await?.ok_or(PasswordLoginError::WrongPassword)?;
+    let user = person(&realm, &fold_case(parse_email(&address)?)).ok_or(PasswordLoginError::WrongPassword)?;
+    let credentials = app.realm.load_credentials(user.id).await?.ok_or(PasswordLoginError::WrongPassword)?;
     opened(app, user, credentials).await
 }
 
@@ -116,7 +116,7 @@ pub(super) fn person<'a>(realm: &'a RealmSnapshot, address: &str) -> Option<&'a 
 pub(crate) async fn new_key(app: &AppState, user_id: UserId) -> Result<ApiKey, ApiError> {
     let key = app.fresh_key()?;
     app.commit(|realm, commit| {
-        commit.set_key(realm, user_id, key.clone());
+        commit.set_api_key(realm, user_id, key.clone());
         Ok(())
     })
     .await?;

@@ -1,7 +1,7 @@
 //! Flags of the caller's own copies: one by one, by narrow, and whatever is not read.
 
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::limits::MAX_WINDOW;
+use chat_core::limits::MAX_MESSAGES_PER_RESPONSE;
 use chat_core::messages::flag_update;
 use chat_core::model::flag_change::FlagChange;
 use serde::Serialize;
@@ -55,7 +55,7 @@ pub(crate) async fn messages(
     let change = FlagChange::parse(&params.flag, &params.op)?;
     let ids: Vec<MessageId> = params.ids.iter().copied().map(MessageId).collect();
     let (ports, user) = (call.app.message_ports(), &call.caller.user);
-    flag_update::update(&ports, user, change, ids.clone()).await?;
+    flag_update::update_message_flags(&ports, user, change, ids.clone()).await?;
     let kept_read = flag_update::channels_kept_read(&ports, user, change, &ids).await?;
     ApiResponsePayload::from_payload(&FlaggedIds {
         messages: &params.ids,
@@ -113,9 +113,9 @@ pub(crate) async fn narrow(
     let window = params.anchor.window(cut(params.anchor.counts()), false)?;
     let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let selection = narrow_selection::select(&call.app, realm, user, params.narrow.as_ref()).await?;
-    let page = call.app.messages.window(&selection, window).await?;
+    let page = call.app.messages.load_message_window(&selection, window).await?;
     let ids: Vec<MessageId> = page.messages.iter().map(|(message, _)| message.id).collect();
-    let updated = flag_update::update_readable(&call.app.message_ports(), user, change, &ids).await?;
+    let updated = flag_update::update_readable_message_flags(&call.app.message_ports(), user, change, &ids).await?;
     let kept_read = flag_update::channels_kept_read(&call.app.message_ports(), user, change, &ids).await?;
     ApiResponsePayload::from_payload(&json!({
         "processed_count": ids.len(),
@@ -144,14 +144,14 @@ fn stretched() -> Vec<SchemaMember> {
 /// So many messages before and after an anchor as one call handles: each side gets half of them, and what the other
 /// side leaves.
 fn cut((before, after): (u64, u64)) -> (u64, u64) {
-    let half = MAX_WINDOW / 2;
-    let before = before.min(MAX_WINDOW.saturating_sub(after).max(half));
-    (before, after.min(MAX_WINDOW - before))
+    let half = MAX_MESSAGES_PER_RESPONSE / 2;
+    let before = before.min(MAX_MESSAGES_PER_RESPONSE.saturating_sub(after).max(half));
+    (before, after.min(MAX_MESSAGES_PER_RESPONSE - before))
 }
 
 /// Everything is read.
 pub(crate) async fn all_as_read(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
-    let complete = flag_update::mark_read(&call.app.message_ports(), &call.caller.user, Vec::new()).await?;
+    let complete = flag_update::mark_matching_as_read(&call.app.message_ports(), &call.caller.user, Vec::new()).await?;
     ApiResponsePayload::from_payload(&json!({"complete": complete}))
 }
 
@@ -172,7 +172,7 @@ pub(crate) async fn channel_as_read(
     params: ReadChannelParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let channel_id = ChannelId(params.channel_id);
-    flag_update::mark_channel_read(&call.app.message_ports(), &call.caller.user, channel_id, None).await?;
+    flag_update::mark_channel_or_topic_read(&call.app.message_ports(), &call.caller.user, channel_id, None).await?;
     Ok(ApiResponsePayload::empty())
 }
 
@@ -201,7 +201,7 @@ pub(crate) async fn topic_as_read(
 ) -> Result<ApiResponsePayload, ApiError> {
     let channel_id = ChannelId(params.channel_id);
     let topic = Some(params.topic.as_str()).filter(|topic| !topic.is_empty());
-    flag_update::mark_channel_read(&call.app.message_ports(), &call.caller.user, channel_id, topic).await?;
+    flag_update::mark_channel_or_topic_read(&call.app.message_ports(), &call.caller.user, channel_id, topic).await?;
     Ok(ApiResponsePayload::empty())
 }
 

@@ -1,11 +1,11 @@
 //! `/invites`: asking people in.
 
+use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::id::ChannelId;
-use chat_core::log::commit::RealmCommit;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::role::Role;
-use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::InvitationSecret;
-use chat_core::people::invitation::{self, InvitationEnv, InvitationTerms, InviteRequest};
+use chat_core::people::invitation::{self, InvitationContext, InvitationTerms, InviteRequest};
 use serde_json::json;
 
 use crate::api_call::{ApiCall, endpoint};
@@ -34,18 +34,23 @@ pub(super) fn fresh_secret(app: &AppState) -> Result<InvitationSecret, ApiError>
     app.fresh_key().map(InvitationSecret::new)
 }
 
-fn env<'a>(call: &'a ApiCall<AuthenticatedCaller>, realm: &'a RealmSnapshot) -> Result<InvitationEnv<'a>, ApiError> {
+fn env<'a>(
+    call: &'a ApiCall<AuthenticatedCaller>,
+    realm: &'a RealmSnapshot,
+) -> Result<InvitationContext<'a>, ApiError> {
     let caller = call.caller.account_in_realm(realm)?;
     let settings = &call.app.settings;
-    Ok(InvitationEnv { realm, caller, base_url: &settings.base_url, daily_limit: call.app.invitations.per_day })
+    Ok(InvitationContext { realm, caller, base_url: &settings.base_url, daily_limit: call.app.invitations.per_day })
 }
 
 /// Returns the open invitations.
 async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let env = env(&call, &call.caller.realm)?;
-    invitation::listed(&env)?;
-    let secrets = call.app.invitations.links.link_secrets().await?;
-    ApiResponsePayload::from_payload(&json!({"invites": invitation::list(&env, &secrets, call.app.now_s())}))
+    invitation::may_list_invitations(&env)?;
+    let secrets = call.app.invitations.links.reusable_link_secrets().await?;
+    ApiResponsePayload::from_payload(
+        &json!({"invites": invitation::list_invitations(&env, &secrets, call.app.now_s())}),
+    )
 }
 
 /// Returns the members of the response.
@@ -115,7 +120,7 @@ async fn send(
     params: SendInvitationsParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let app = &call.app;
-    let addresses = invitation::addresses(&params.emails);
+    let addresses = invitation::parse_invitee_emails(&params.emails);
     let secrets = addresses.iter().take(app.invitations.per_day).map(|_| fresh_secret(app));
     let inviting = InviteRequest {
         secrets: secrets.collect::<Result<_, _>>()?,
@@ -123,17 +128,18 @@ async fn send(
         terms: params.invitation.terms(app, params.channels, params.notifies_inviter),
     };
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(invitation::invite(&env(&call, realm)?, &inviting, commit)?)
+        Ok(invitation::invite_by_email(&env(&call, realm)?, &inviting, commit)?)
     };
-    app.commit(decide).await?.complete().map_err(invitation::InviteError::from)?;
+    app.commit(decide).await?.require_all_invited().map_err(invitation::InvitationError::from)?;
     Ok(ApiResponsePayload::empty())
 }
 
 /// Takes back an invitation that was sent to an address.
 async fn revoke(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let number = call.path_id("number")?;
-    let decide =
-        |realm: &RealmSnapshot, commit: &mut RealmCommit| Ok(invitation::revoke(&env(&call, realm)?, number, commit)?);
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
+        Ok(invitation::revoke_email_invitation(&env(&call, realm)?, number, commit)?)
+    };
     call.app.commit(decide).await?;
     Ok(ApiResponsePayload::empty())
 }
@@ -142,7 +148,7 @@ async fn revoke(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiRespons
 async fn resend(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let (number, secret) = (call.path_id("number")?, fresh_secret(&call.app)?);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(invitation::resend(&env(&call, realm)?, number, &secret, commit)?)
+        Ok(invitation::resend_invitation(&env(&call, realm)?, number, &secret, commit)?)
     };
     call.app.commit(decide).await?;
     Ok(ApiResponsePayload::empty())
@@ -169,7 +175,7 @@ async fn make_link(
     let (app, secret) = (&call.app, fresh_secret(&call.app)?);
     let terms = params.invitation.terms(app, params.channels, true);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(invitation::make_link(&env(&call, realm)?, &terms, &secret, commit)?)
+        Ok(invitation::create_reusable_invitation_link(&env(&call, realm)?, &terms, &secret, commit)?)
     };
     ApiResponsePayload::from_payload(&json!({"invite_link": app.commit(decide).await?}))
 }
@@ -183,7 +189,7 @@ fn linked() -> Vec<SchemaMember> {
 async fn revoke_link(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let number = call.path_id("number")?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(invitation::revoke_link(&env(&call, realm)?, number, commit)?)
+        Ok(invitation::revoke_reusable_link(&env(&call, realm)?, number, commit)?)
     };
     call.app.commit(decide).await?;
     Ok(ApiResponsePayload::empty())

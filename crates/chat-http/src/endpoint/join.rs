@@ -8,12 +8,14 @@ use axum::extract::{DefaultBodyLimit, Form, Path, State};
 use axum::http::Extensions;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::model::user::check_password;
-use chat_core::people::account::check_new;
-use chat_core::people::invitation::{self, Invitation, InvitationLink, JoinAddressRequest, JoinError, JoinRequest};
-use chat_core::permission::administer::AccountError;
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::model::realm_snapshot::RealmSnapshot;
+use chat_core::model::user::check_password_strength;
+use chat_core::people::account::check_new_account;
+use chat_core::people::invitation::{
+    self, Invitation, InvitationLink, JoinError, JoinRequest, ReusableLinkJoinRequest,
+};
+use chat_core::permission::account_administration::AccountChangeError;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
@@ -113,7 +115,7 @@ async fn submit(
         Err(error) => return finish(&app, Err(error)),
     };
     let Form(fields) = fields.unwrap_or_default();
-    let taken = match invitation.address() {
+    let taken = match invitation.invitee_email() {
         Some(address) => join(&app, link, address, &fields).await,
         None => ask(&app, &link, &fields).await,
     };
@@ -134,14 +136,14 @@ async fn submit(
 fn admitted(app: &AppState, end: &str, extensions: &Extensions) -> Result<(InvitationLink, Invitation), ApiError> {
     app.server.by_address.check(&address(extensions))?;
     let link = InvitationLink::parse(end).map_err(|_| JoinError::Unknown)?;
-    let invitation = invitation::opened(&app.realm(), &link, app.now_s())?;
+    let invitation = invitation::find_invitation_by_link(&app.realm(), &link, app.now_s())?;
     Ok((link, invitation))
 }
 
 /// Makes the account. What can be refused is refused before the password costs a hash.
 async fn join(app: &AppState, link: InvitationLink, address: &str, fields: &JoinForm) -> Result<String, ApiError> {
-    check_new(&app.realm(), &fields.full_name, address)?;
-    check_password(&fields.password).map_err(AccountError::from)?;
+    check_new_account(&app.realm(), &fields.full_name, address)?;
+    check_password_strength(&fields.password).map_err(AccountChangeError::from)?;
     if fields.password.len() > PASSWORD_MAX_BYTES {
         return Err(ParamError::TooLong { path: "The password".to_owned(), limit: PASSWORD_MAX_BYTES }.into());
     }
@@ -151,7 +153,7 @@ async fn join(app: &AppState, link: InvitationLink, address: &str, fields: &Join
         password_hash: Some(app.passwords.hash(fields.password.clone()).await?),
         api_key: app.fresh_key()?,
     };
-    app.commit(|realm, commit| Ok(invitation::join(realm, &joining, commit)?)).await?;
+    app.commit(|realm, commit| Ok(invitation::join_by_invitation(realm, &joining, commit)?)).await?;
     let login = Some((app.settings.base_url.as_str(), address));
     let text = "Open your app, and log in with your e-mail address and your password.";
     said(app, ("Welcome! Your account is made", text), login)
@@ -161,8 +163,11 @@ async fn join(app: &AppState, link: InvitationLink, address: &str, fields: &Join
 async fn ask(app: &AppState, link: &InvitationLink, fields: &JoinForm) -> Result<String, ApiError> {
     let secret = fresh_secret(app)?;
     let (base_url, daily_limit) = (&app.settings.base_url, app.invitations.per_day);
-    let request = JoinAddressRequest { link, address: &fields.email, secret: &secret, base_url, daily_limit };
-    app.commit(|realm: &RealmSnapshot, commit: &mut RealmCommit| Ok(invitation::ask(realm, &request, commit)?)).await?;
+    let request = ReusableLinkJoinRequest { link, address: &fields.email, secret: &secret, base_url, daily_limit };
+    app.commit(|realm: &RealmSnapshot, commit: &mut RealmCommit| {
+        Ok(invitation::send_personal_join_link(realm, &request, commit)?)
+    })
+    .await?;
     let text = "We have sent you a letter. Open the link in it to make your account.";
     said(app, ("Look into your mail", text), None)
 }
@@ -176,7 +181,7 @@ fn form(
     let page = JoinPage {
         realm: name_of(&realm),
         inviter: realm.user(invitation.inviter_id).map_or("", |inviter| &inviter.full_name),
-        invited: invitation.address(),
+        invited: invitation.invitee_email(),
         fields,
         alert,
     };

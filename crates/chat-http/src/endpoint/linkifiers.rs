@@ -1,10 +1,10 @@
 //! `/realm/linkifiers` and `/realm/filters`: patterns that become links.
 
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::User;
-use chat_core::organization::linkifiers::{self, LinkifierRequest, LinkifiersError};
-use chat_core::wire::item;
+use chat_core::organization::linkifiers::{self, LinkifierRequest, RealmLinkifierError};
+use chat_core::wire_format::realm_and_user_items;
 use serde_json::json;
 
 use crate::api_call::{ApiCall, endpoint};
@@ -31,14 +31,16 @@ pub(crate) fn routes() -> Routes {
 /// Takes a decision as the caller.
 async fn decide<T>(
     call: &ApiCall<AuthenticatedCaller>,
-    decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, LinkifiersError> + Send + Sync,
+    decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, RealmLinkifierError> + Send + Sync,
 ) -> Result<T, ApiError> {
     call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in_realm(realm)?, commit)?)).await
 }
 
 /// Returns the linkifiers in the order in which they apply.
 async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
-    ApiResponsePayload::from_payload(&json!({"linkifiers": item::linkifiers(&call.caller.realm)}))
+    ApiResponsePayload::from_payload(
+        &json!({"linkifiers": realm_and_user_items::linkifier_objects(&call.caller.realm)}),
+    )
 }
 
 /// Returns the members of the response.
@@ -69,21 +71,23 @@ impl LinkifierParams {
 
 /// Adds a linkifier.
 async fn add(call: ApiCall<AuthenticatedCaller>, params: LinkifierParams) -> Result<ApiResponsePayload, ApiError> {
-    let id = decide(&call, |realm, caller, commit| linkifiers::add(realm, caller, params.request(), commit)).await?;
+    let id = decide(&call, |realm, caller, commit| linkifiers::add_linkifier(realm, caller, params.request(), commit))
+        .await?;
     ApiResponsePayload::from_payload(&json!({"id": id}))
 }
 
 /// Changes a linkifier.
 async fn update(call: ApiCall<AuthenticatedCaller>, params: LinkifierParams) -> Result<ApiResponsePayload, ApiError> {
     let id = call.path_id("filter_id")?;
-    decide(&call, |realm, caller, commit| linkifiers::update(realm, caller, (id, params.request()), commit)).await?;
+    decide(&call, |realm, caller, commit| linkifiers::update_linkifier(realm, caller, (id, params.request()), commit))
+        .await?;
     Ok(ApiResponsePayload::empty())
 }
 
 /// Removes a linkifier.
 async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = call.path_id("filter_id")?;
-    decide(&call, |realm, caller, commit| linkifiers::remove(realm, caller, id, commit)).await?;
+    decide(&call, |realm, caller, commit| linkifiers::remove_linkifier(realm, caller, id, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
@@ -101,6 +105,6 @@ async fn put_in_order(
     call: ApiCall<AuthenticatedCaller>,
     LinkifierOrderParams(ids): LinkifierOrderParams,
 ) -> Result<ApiResponsePayload, ApiError> {
-    decide(&call, |realm, caller, commit| linkifiers::put_in_order(realm, caller, &ids, commit)).await?;
+    decide(&call, |realm, caller, commit| linkifiers::reorder_linkifiers(realm, caller, &ids, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }

@@ -2,10 +2,10 @@
 
 use chat_core::id::{ChannelId, MessageId};
 use chat_core::messages::delete;
-use chat_core::messages::edit::{self, EditRequest, PropagateMode, history};
-use chat_core::messages::readable::{self, ReadableMessage};
-use chat_core::permission::access::shows_receipt;
-use chat_core::permission::entry::AccountLookup;
+use chat_core::messages::edit::{self, MessageEditRequest, PropagateMode, message_edit_history};
+use chat_core::messages::readable_message::{self, ReadableMessage};
+use chat_core::permission::access::shows_read_receipt;
+use chat_core::permission::authentication::AccountLookup;
 use serde_json::json;
 
 use crate::api_call::{ApiCall, endpoint};
@@ -71,35 +71,35 @@ pub(crate) async fn patch_message(
     params: EditParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let id = MessageId(call.path_id("message_id")?);
-    let request = EditRequest {
+    let request = MessageEditRequest {
         content: params.content.as_deref(),
         topic: params.topic.as_deref(),
         channel_id: params.channel_id.map(ChannelId),
         propagate: params.propagate,
         prev_content_sha256: params.prev_content_sha256.as_deref(),
     };
-    edit::edit(&call.app.message_ports(), &call.caller.user, id, request).await?;
+    edit::edit_or_move_message(&call.app.message_ports(), &call.caller.user, id, request).await?;
     Ok(ApiResponsePayload::empty())
 }
 
 /// Deletes a message.
 pub(crate) async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = MessageId(call.path_id("message_id")?);
-    delete::delete(&call.app.message_ports(), &call.caller.user, id).await?;
+    delete::delete_message(&call.app.message_ports(), &call.caller.user, id).await?;
     Ok(ApiResponsePayload::empty())
 }
 
 /// Returns the message of the path, when the caller may read it.
 async fn found(call: &ApiCall<AuthenticatedCaller>) -> Result<ReadableMessage, ApiError> {
     let id = MessageId(call.path_id("message_id")?);
-    Ok(readable::find(&call.app.message_ports(), &call.caller.user, id).await?)
+    Ok(readable_message::find_readable_message(&call.app.message_ports(), &call.caller.user, id).await?)
 }
 
 /// Returns what a message was before.
 pub(crate) async fn past(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let found = found(&call).await?;
-    let past = call.app.messages.edits(found.message.id).await?;
-    ApiResponsePayload::from_payload(&json!({"message_history": history(&found.message, &past)}))
+    let past = call.app.messages.edit_history(found.message.id).await?;
+    ApiResponsePayload::from_payload(&json!({"message_history": message_edit_history(&found.message, &past)}))
 }
 
 /// Returns the members of the response.
@@ -123,9 +123,9 @@ fn history_schema() -> Vec<SchemaMember> {
 /// Returns who has read a message.
 pub(crate) async fn receipts(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let found = found(&call).await?;
-    let readers = call.app.messages.readers(&found.message).await?;
+    let readers = call.app.messages.message_readers(&found.message).await?;
     let shown: Vec<_> =
-        readers.into_iter().filter(|reader| shows_receipt(&found.realm, &found.user, *reader)).collect();
+        readers.into_iter().filter(|reader| shows_read_receipt(&found.realm, &found.user, *reader)).collect();
     ApiResponsePayload::from_payload(&json!({"user_ids": shown}))
 }
 

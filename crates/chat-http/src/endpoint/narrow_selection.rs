@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow, NarrowTerm, check_place, check_searches};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::messages::narrow::{
+    Anchor, MessageWindow, NarrowTerm, ReadableMessageSelection, check_channel_direct_conflict, check_search_word_limit,
+};
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::User;
 use chat_core::permission::access;
 
@@ -86,17 +88,17 @@ pub(crate) async fn select(
     realm: &Arc<RealmSnapshot>,
     reader: &User,
     narrow: Option<&RawNarrow>,
-) -> Result<MessageSelection, ApiError> {
+) -> Result<ReadableMessageSelection, ApiError> {
     let mut terms = Vec::new();
     for term in narrow.map(|narrow| narrow.0.as_slice()).unwrap_or_default() {
         terms.extend(NarrowTerm::parse(realm, reader, (&term.operator, &term.operand), term.negated)?);
     }
-    check_searches(&terms)?;
-    if let Some(id) = MessageSelection::asked_with(&terms) {
-        let found = app.messages.find(reader.id, &[id]).await?.into_iter().next().map(|(message, _)| message);
-        let message = found.filter(|message| access::reads(realm, reader, message));
-        terms = MessageSelection::with_conversation_of(terms, message.as_ref());
+    check_search_word_limit(&terms)?;
+    if let Some(id) = ReadableMessageSelection::with_operator_message(&terms) {
+        let found = app.messages.find_messages(reader.id, &[id]).await?.into_iter().next().map(|(message, _)| message);
+        let message = found.filter(|message| access::may_read_message(realm, reader, message));
+        terms = ReadableMessageSelection::resolve_with_operator(terms, message.as_ref());
     }
-    check_place(&terms)?;
-    Ok(MessageSelection::new(realm, reader, terms))
+    check_channel_direct_conflict(&terms)?;
+    Ok(ReadableMessageSelection::new(realm, reader, terms))
 }

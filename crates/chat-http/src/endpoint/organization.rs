@@ -1,8 +1,10 @@
 //! `/realm`: what administrators choose for the organization.
 
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::organization::settings::{self, FOR_EVER, RealmSettingChange, RealmSettingType, SETTINGS};
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::model::realm_snapshot::RealmSnapshot;
+use chat_core::organization::settings::{
+    self, REALM_SETTINGS, RealmSettingChange, RealmSettingType, UNLIMITED_RETENTION_DAYS,
+};
 use chat_core::permission::access;
 use serde_json::Value;
 
@@ -25,7 +27,7 @@ struct UpdateOrganizationParams(Vec<RealmSettingChange>);
 impl EndpointParams for UpdateOrganizationParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         let mut changes = Vec::new();
-        for setting in SETTINGS {
+        for setting in REALM_SETTINGS {
             let name = setting.name;
             let value = match setting.kind {
                 RealmSettingType::Text(..) => reader.optional::<TextParam>(name)?.map(Value::from),
@@ -87,7 +89,7 @@ struct RetentionSetting(Value);
 impl FromJson for RetentionSetting {
     fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         match &value {
-            Value::String(word) if word == "unlimited" => Ok(Self(FOR_EVER.into())),
+            Value::String(word) if word == "unlimited" => Ok(Self(UNLIMITED_RETENTION_DAYS.into())),
             Value::String(_) => Ok(Self(value)),
             _ => i64::from_json(value, path)
                 .map(|days| Self(if days > 0 { days.into() } else { days.to_string().into() })),
@@ -130,7 +132,7 @@ async fn update(
 ) -> Result<ApiResponsePayload, ApiError> {
     access::require_administrator(&call.caller.user)?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(settings::change(realm, call.caller.account_in_realm(realm)?, &changes, commit)?)
+        Ok(settings::change_realm_settings(realm, call.caller.account_in_realm(realm)?, &changes, commit)?)
     };
     ApiResponsePayload::from_payload(&call.app.commit(decide).await?)
 }
@@ -146,5 +148,5 @@ fn changed() -> Vec<SchemaMember> {
         | RealmSettingType::Policy(..)
         | RealmSettingType::Group(..) => JsonSchema::integer(),
     };
-    SETTINGS.iter().map(|setting| optional_schema_member(setting.name, value(&setting.kind))).collect()
+    REALM_SETTINGS.iter().map(|setting| optional_schema_member(setting.name, value(&setting.kind))).collect()
 }

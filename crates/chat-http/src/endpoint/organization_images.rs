@@ -5,9 +5,9 @@
 
 use std::io::Cursor;
 
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::organization_image::{OrganizationImage, OrganizationImages};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::model::organization_image::{OrganizationImage, OrganizationImageUrls};
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::organization::images;
 use chat_core::permission::access;
 use serde_json::json;
@@ -31,8 +31,8 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// Returns where a picture is: as an avatar's, an address of the organization's own is relative to the realm's.
-pub(crate) fn url(images: &OrganizationImages, image: OrganizationImage, base_url: &str) -> String {
-    images.url(image).map_or_else(|| icon::url(base_url), str::to_owned)
+pub(crate) fn url(images: &OrganizationImageUrls, image: OrganizationImage, base_url: &str) -> String {
+    images.uploaded_url(image).map_or_else(|| icon::url(base_url), str::to_owned)
 }
 
 /// The parameter that chooses between the logo and the logo for dark screens.
@@ -119,7 +119,13 @@ async fn change(
 ) -> Result<(), ApiError> {
     let usual = icon::url(&call.app.settings.base_url);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(images::change(realm, call.caller.account_in_realm(realm)?, (image, url), &usual, commit)?)
+        Ok(images::change_organization_image(
+            realm,
+            call.caller.account_in_realm(realm)?,
+            (image, url),
+            &usual,
+            commit,
+        )?)
     };
     let before = call.app.commit(decide).await?;
     if let Some(before) = before.filter(|before| Some(before.as_str()) != url) {

@@ -9,10 +9,10 @@ use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::Extensions;
 use axum::response::Response;
 use axum::routing::get;
-use chat_core::model::user::{check_password, email, fold};
+use chat_core::model::user::{check_password_strength, fold_case, parse_email};
 use chat_core::people::invitation::InvitationLink;
 use chat_core::people::password_reset::{self, PasswordResetError};
-use chat_core::permission::administer::AccountError;
+use chat_core::permission::account_administration::AccountChangeError;
 use http::HeaderMap;
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
@@ -103,12 +103,12 @@ async fn request(State(app): State<App>, form: SubmittedForm<PasswordResetForm>)
 async fn requested(app: &App, form: &SubmittedForm<PasswordResetForm>) -> Result<(), ApiError> {
     let SubmittedForm { fields, extensions, .. } = form;
     form.check(app, &fields.csrfmiddlewaretoken)?;
-    let account = fold(email(&fields.email)?);
+    let account = fold_case(parse_email(&fields.email)?);
     let claim = PasswordAttempt { account: &account, user_id: None, from: address(extensions) };
     password::admitted(app, &app.password_resets, claim).await?.record_outcome(AttemptOutcome::Wrong);
     let secret = fresh_secret(app)?;
     app.commit(|realm, commit| {
-        password_reset::request(realm, &account, (&secret, &app.settings.base_url), commit);
+        password_reset::request_password_reset(realm, &account, (&secret, &app.settings.base_url), commit);
         Ok(())
     })
     .await
@@ -133,7 +133,7 @@ fn parsed(end: &str) -> Result<InvitationLink, ApiError> {
 }
 
 fn address_of(app: &AppState, link: &InvitationLink) -> Result<String, ApiError> {
-    Ok(password_reset::opened(&app.realm(), link, app.now_s())?.email.clone())
+    Ok(password_reset::find_password_reset_user(&app.realm(), link, app.now_s())?.email.clone())
 }
 
 fn password_form(app: &AppState, address: &str, csrf_token: &str, alert: Option<&str>) -> Result<String, ApiError> {
@@ -158,14 +158,14 @@ async fn completed(app: &App, end: &str, form: &SubmittedForm<PasswordResetForm>
     let fields = &form.fields;
     form.check(app, &fields.csrfmiddlewaretoken)?;
     let link = parsed(end)?;
-    app.realm.refresh().await?;
+    app.realm.refresh_realm().await?;
     address_of(app, &link)?;
-    check_password(&fields.password).map_err(AccountError::from)?;
+    check_password_strength(&fields.password).map_err(AccountChangeError::from)?;
     if fields.password.len() > PASSWORD_MAX_BYTES {
         return Err(ParamError::TooLong { path: "The password".to_owned(), limit: PASSWORD_MAX_BYTES }.into());
     }
     let hash = app.passwords.hash(fields.password.clone()).await?;
-    app.commit(|realm, commit| Ok(password_reset::complete(realm, &link, &hash, commit)?)).await
+    app.commit(|realm, commit| Ok(password_reset::complete_password_reset(realm, &link, &hash, commit)?)).await
 }
 
 fn done(app: &AppState, heading: &str, text: &str) -> Result<String, ApiError> {

@@ -26,9 +26,9 @@ pub(crate) const MAX_MIB: usize = 5;
 pub(crate) fn routes() -> Routes {
     let of = |folder: &str| format!("{folder}/{{name}}");
     Routes::of("users")
-        .route(&of(avatar::FOLDER), get(raw_endpoint(fetch)))
-        .route(&of(custom_emoji::FOLDER), get(raw_endpoint(fetch)))
-        .route(&of(images::FOLDER), get(raw_endpoint(fetch)))
+        .route(&of(avatar::AVATAR_IMAGE_FOLDER), get(raw_endpoint(fetch)))
+        .route(&of(custom_emoji::CUSTOM_EMOJI_IMAGE_FOLDER), get(raw_endpoint(fetch)))
+        .route(&of(images::ORGANIZATION_IMAGE_FOLDER), get(raw_endpoint(fetch)))
 }
 
 /// What a new picture is for.
@@ -70,11 +70,11 @@ pub(crate) async fn keep(
     for (variant, EncodedPicture { bytes, format }) in pictures {
         let name = PublicImageName::new(&random, variant, format.file_extension());
         let name = name.ok_or_else(|| InternalError::without_cause("a picture got no name"))?;
-        app.files.put(&FileKey::from(&name), bytes.into()).await?;
+        app.files.put_bytes(&FileKey::from(&name), bytes.into()).await?;
         let folder = match kind {
-            ImageKind::Avatar => avatar::FOLDER,
-            ImageKind::Emoji => custom_emoji::FOLDER,
-            ImageKind::Emblem => images::FOLDER,
+            ImageKind::Avatar => avatar::AVATAR_IMAGE_FOLDER,
+            ImageKind::Emoji => custom_emoji::CUSTOM_EMOJI_IMAGE_FOLDER,
+            ImageKind::Emblem => images::ORGANIZATION_IMAGE_FOLDER,
         };
         kept.push(StoredImage { url: format!("{folder}/{name}"), name });
     }
@@ -91,7 +91,7 @@ pub(crate) async fn give_up(app: &AppState, kept: &[StoredImage]) {
 /// Deletes the pictures at these addresses, as far as they are ours.
 pub(crate) async fn delete_at(app: &AppState, urls: impl IntoIterator<Item = &str>) {
     for url in urls {
-        if let Some(name) = PublicImageName::at(url) {
+        if let Some(name) = PublicImageName::from_url(url) {
             delete(app, &name).await;
         }
     }

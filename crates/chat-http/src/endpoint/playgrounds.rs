@@ -1,6 +1,6 @@
 //! `/realm/playgrounds`: places to run code.
 
-use chat_core::organization::playgrounds::{self, PlaygroundRequest};
+use chat_core::organization::code_playgrounds::{self, PlaygroundRequest};
 use serde_json::json;
 
 use crate::api_call::{ApiCall, endpoint};
@@ -41,9 +41,9 @@ impl EndpointParams for PlaygroundParams {
 async fn add(call: ApiCall<AuthenticatedCaller>, request: PlaygroundParams) -> Result<ApiResponsePayload, ApiError> {
     let PlaygroundParams { name, pygments_language, url_template } = &request;
     let request = PlaygroundRequest { name, pygments_language, url_template };
-    let id = call
-        .app
-        .commit(|realm, commit| Ok(playgrounds::add(realm, call.caller.account_in_realm(realm)?, request, commit)?));
+    let id = call.app.commit(|realm, commit| {
+        Ok(code_playgrounds::add_playground(realm, call.caller.account_in_realm(realm)?, request, commit)?)
+    });
     ApiResponsePayload::from_payload(&json!({"id": id.await?}))
 }
 
@@ -51,7 +51,9 @@ async fn add(call: ApiCall<AuthenticatedCaller>, request: PlaygroundParams) -> R
 async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = call.path_id("playground_id")?;
     call.app
-        .commit(|realm, commit| Ok(playgrounds::remove(realm, call.caller.account_in_realm(realm)?, id, commit)?))
+        .commit(|realm, commit| {
+            Ok(code_playgrounds::remove_playground(realm, call.caller.account_in_realm(realm)?, id, commit)?)
+        })
         .await?;
     Ok(ApiResponsePayload::empty())
 }

@@ -2,7 +2,7 @@
 //!
 //! Not specified; parameters, keys and texts are those existing clients know.
 
-use chat_core::people::presence::report::PresenceFormat;
+use chat_core::people::presence::presence_report::PresenceFormat;
 use chat_core::people::presence::{self, PresenceQuery, PresenceStatus};
 use serde_json::json;
 
@@ -56,11 +56,11 @@ impl EndpointParams for PresenceParams {
 async fn update(call: ApiCall<AuthenticatedCaller>, sign: PresenceParams) -> Result<ApiResponsePayload, ApiError> {
     let (app, AuthenticatedCaller { user, realm, .. }) = (&call.app, &call.caller);
     let heard = (PresenceStatus::parse(&sign.status)?, app.now_s());
-    presence::note(app.presences.as_ref(), realm, user, heard)?;
+    presence::record_presence_if_shared(app.presences.as_ref(), realm, user, heard)?;
     if sign.ping_only {
         return Ok(ApiResponsePayload::empty());
     }
-    ApiResponsePayload::from_payload(&presence::report(
+    ApiResponsePayload::from_payload(&presence::report_presences(
         app.presences.as_ref(),
         realm,
         sign.question,
@@ -80,7 +80,12 @@ fn response_schema() -> Vec<SchemaMember> {
 /// When someone was last there, by their number or address.
 async fn one(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let (app, named) = (&call.app, call.path_text("user_id")?);
-    let single = presence::of(app.presences.as_ref(), &call.caller.realm, (&call.caller.user, named), app.now_s())?;
+    let single = presence::find_user_presence(
+        app.presences.as_ref(),
+        &call.caller.realm,
+        (&call.caller.user, named),
+        app.now_s(),
+    )?;
     ApiResponsePayload::from_payload(&json!({"presence": single}))
 }
 
@@ -98,7 +103,7 @@ async fn all(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePa
     let (app, question) =
         (&call.app, PresenceQuery { form: PresenceFormat::Legacy, after: None, history_limit_days: None });
     let mut report =
-        presence::report(app.presences.as_ref(), &call.caller.realm, question, app.server.runtime.now_us());
+        presence::report_presences(app.presences.as_ref(), &call.caller.realm, question, app.server.runtime.now_us());
     // No answer to this question is about changes.
     report.presence_last_update_id = None;
     ApiResponsePayload::from_payload(&report)

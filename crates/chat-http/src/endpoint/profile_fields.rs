@@ -2,11 +2,13 @@
 
 mod form;
 
-use chat_core::log::commit::RealmCommit;
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::render_context::RenderSettings;
-use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::User;
-use chat_core::people::profile::{self, NewProfileField, ProfileError, ProfileFieldUpdate, ProfileValue as Reply};
+use chat_core::people::custom_profile_fields::{
+    self, NewProfileField, ProfileFieldError, ProfileFieldUpdate, ProfileFieldValue as Reply,
+};
 use chat_core::permission::access;
 use serde_json::json;
 
@@ -42,7 +44,9 @@ pub(crate) fn routes() -> Routes {
 
 /// All fields, in their order.
 async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
-    ApiResponsePayload::from_payload(&json!({"custom_fields": profile::listed(&call.caller.realm)}))
+    ApiResponsePayload::from_payload(
+        &json!({"custom_fields": custom_profile_fields::profile_field_objects(&call.caller.realm)}),
+    )
 }
 
 /// Returns the members of the response.
@@ -56,7 +60,7 @@ impl EndpointParams for NewProfileField {
             name: reader.optional_or::<TextParam>("name", String::new())?,
             hint: reader.optional_or::<TextParam>("hint", String::new())?,
             kind: reader.required::<JsonParam<i64>>("field_type")?,
-            data: reader.optional_or::<FieldDataParam>("field_data", profile::FieldData::new())?,
+            data: reader.optional_or::<FieldDataParam>("field_data", custom_profile_fields::ProfileFieldData::new())?,
             in_summary: reader.optional_or::<JsonParam<bool>>("display_in_profile_summary", false)?,
             required: reader.optional_or::<JsonParam<bool>>("required", false)?,
             only_administrators_answer: !reader.optional_or::<JsonParam<bool>>("editable_by_user", true)?,
@@ -66,7 +70,9 @@ impl EndpointParams for NewProfileField {
 
 /// Makes a field.
 async fn create(call: ApiCall<AuthenticatedCaller>, new: NewProfileField) -> Result<ApiResponsePayload, ApiError> {
-    let id = decide(&call, |realm, caller, commit| profile::create(realm, caller, &new, commit)).await?;
+    let id =
+        decide(&call, |realm, caller, commit| custom_profile_fields::create_profile_field(realm, caller, &new, commit))
+            .await?;
     ApiResponsePayload::from_payload(&json!({"id": id}))
 }
 
@@ -89,7 +95,10 @@ async fn update(
     params: ProfileFieldUpdate,
 ) -> Result<ApiResponsePayload, ApiError> {
     let id = call.path_id("field_id")?;
-    decide(&call, |realm, caller, commit| profile::update(realm, caller, (id, &params), commit)).await?;
+    decide(&call, |realm, caller, commit| {
+        custom_profile_fields::update_profile_field(realm, caller, (id, &params), commit)
+    })
+    .await?;
     Ok(ApiResponsePayload::empty())
 }
 
@@ -107,21 +116,23 @@ async fn reorder(
     call: ApiCall<AuthenticatedCaller>,
     FieldOrderParams(order): FieldOrderParams,
 ) -> Result<ApiResponsePayload, ApiError> {
-    decide(&call, |realm, caller, commit| profile::reorder(realm, caller, &order, commit)).await?;
+    decide(&call, |realm, caller, commit| custom_profile_fields::reorder_profile_fields(realm, caller, &order, commit))
+        .await?;
     Ok(ApiResponsePayload::empty())
 }
 
 /// Removes a field.
 async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = call.path_id("field_id")?;
-    decide(&call, |realm, caller, commit| profile::remove(realm, caller, id, commit)).await?;
+    decide(&call, |realm, caller, commit| custom_profile_fields::remove_profile_field(realm, caller, id, commit))
+        .await?;
     Ok(ApiResponsePayload::empty())
 }
 
 /// Takes a decision about fields as the caller.
 async fn decide<T>(
     call: &ApiCall<AuthenticatedCaller>,
-    decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, ProfileError> + Send + Sync,
+    decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, ProfileFieldError> + Send + Sync,
 ) -> Result<T, ApiError> {
     call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in_realm(realm)?, commit)?)).await
 }
@@ -168,7 +179,7 @@ async fn keep(
     access::require_human(&call.caller.user)?;
     let keep = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let user = call.caller.account_in_realm(realm)?;
-        profile::check_editable(realm, user, answers.iter().map(|(id, _)| *id))?;
+        custom_profile_fields::check_editable(realm, user, answers.iter().map(|(id, _)| *id))?;
         answered(&call.app, realm, (user, answers), commit)
     };
     call.app.commit(keep).await?;
@@ -182,8 +193,8 @@ pub(crate) fn answered(
     (user, answers): (&User, &[(i64, Option<Reply>)]),
     commit: &mut RealmCommit,
 ) -> Result<(), ApiError> {
-    let render_context = app.render_contexts.get(realm);
+    let render_context = app.render_contexts.get_or_compile(realm);
     let (realm_url, now_s) = (&app.settings.base_url, commit.at_s);
     let setting = RenderSettings { realm_url, render_context: &render_context, uploads: None, now_s };
-    Ok(profile::answer(realm, user, answers, &setting, commit)?)
+    Ok(custom_profile_fields::set_profile_values(realm, user, answers, &setting, commit)?)
 }

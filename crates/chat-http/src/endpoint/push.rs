@@ -1,7 +1,7 @@
 //! `/users/me/apns_device_token`, `/users/me/android_gcm_reg_id` and `/mobile_push`: devices that are notified.
 
 use chat_core::permission::access;
-use chat_core::push::{self, NotificationOrigin, PushDevice, PushDeviceKind, PushError};
+use chat_core::push_notifications::{self, NotificationOrigin, PushDevice, PushDeviceKind, PushError};
 
 use crate::api_call::{ApiCall, endpoint};
 use crate::api_response::ApiResponsePayload;
@@ -97,11 +97,11 @@ async fn add(
 ) -> Result<ApiResponsePayload, ApiError> {
     access::require_human(&call.caller.user)?;
     let device = PushDevice { user_id: call.caller.user_id(), kind, token: params.token, app_id: params.app_id };
-    push::check(&device)?;
+    push_notifications::check_push_device(&device)?;
     if let Some(bouncer) = &call.app.push.bouncer {
-        bouncer.register(&device).await?;
+        bouncer.register_device(&device).await?;
     }
-    call.app.push.devices.register_device(&device, call.app.now_s()).await?;
+    call.app.push.devices.store_device(&device, call.app.now_s()).await?;
     Ok(ApiResponsePayload::empty())
 }
 
@@ -112,11 +112,11 @@ async fn remove(
     token: &str,
 ) -> Result<ApiResponsePayload, ApiError> {
     access::require_human(&call.caller.user)?;
-    if !call.app.push.devices.forget_device(call.caller.user_id(), kind, token).await? {
+    if !call.app.push.devices.remove_device(call.caller.user_id(), kind, token).await? {
         return Err(PushError::NoSuchToken.into());
     }
     if let Some(bouncer) = &call.app.push.bouncer
-        && let Err(error) = bouncer.forget(call.caller.user_id(), kind, token).await
+        && let Err(error) = bouncer.unregister_device(call.caller.user_id(), kind, token).await
     {
         tracing::warn!(%error, "the push bouncer was not told that a device is gone");
     }
@@ -146,7 +146,7 @@ async fn test(
 ) -> Result<ApiResponsePayload, ApiError> {
     let (app, caller) = (&call.app, &call.caller);
     access::require_human(&caller.user)?;
-    let mut devices = app.push.devices.devices(&[caller.user_id()]).await?;
+    let mut devices = app.push.devices.devices_of_users(&[caller.user_id()]).await?;
     if let Some(token) = &params.token {
         devices.retain(|device| device.token == *token);
         if devices.is_empty() {
@@ -155,10 +155,10 @@ async fn test(
     }
     let Some(bouncer) = &app.push.bouncer else { return Ok(ApiResponsePayload::empty()) };
     let origin = NotificationOrigin { base_url: &app.settings.base_url, brand: &app.settings.brand };
-    let payload = push::test(&caller.realm, &origin, caller.user_id(), app.now_s());
+    let payload = push_notifications::test_payload(&caller.realm, &origin, caller.user_id(), app.now_s());
     let mut are_known = true;
     for device in &devices {
-        match bouncer.test(device, &payload).await {
+        match bouncer.send_test_notification(device, &payload).await {
             Err(PushError::NotRecognizedThere) => are_known = false,
             tested => tested?,
         }

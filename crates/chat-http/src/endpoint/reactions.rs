@@ -59,7 +59,8 @@ pub(crate) async fn add(
     let requested =
         RequestedEmoji { name: Some(&params.name), code: params.code.as_deref(), kind: params.kind.as_deref() };
     let id = MessageId(call.path_id("message_id")?);
-    reaction::update(&call.app.message_ports(), &call.caller.user, id, (FlagOp::Add, requested)).await?;
+    reaction::add_or_remove_reaction(&call.app.message_ports(), &call.caller.user, id, (FlagOp::Add, requested))
+        .await?;
     Ok(ApiResponsePayload::empty())
 }
 
@@ -74,6 +75,7 @@ pub(crate) async fn remove(
     let requested =
         RequestedEmoji { name: params.name.as_deref(), code: params.code.as_deref(), kind: params.kind.as_deref() };
     let id = MessageId(call.path_id("message_id")?);
-    reaction::update(&call.app.message_ports(), &call.caller.user, id, (FlagOp::Remove, requested)).await?;
+    reaction::add_or_remove_reaction(&call.app.message_ports(), &call.caller.user, id, (FlagOp::Remove, requested))
+        .await?;
     Ok(ApiResponsePayload::empty())
 }

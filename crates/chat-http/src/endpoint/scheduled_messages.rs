@@ -1,13 +1,13 @@
 //! `/scheduled_messages` and `/scheduled_messages/{scheduled_message_id}`.
 
-use chat_core::id::{EventId, ScheduledId};
-use chat_core::messages::scheduled::change::{self, ScheduledTarget};
+use chat_core::id::{EventId, ScheduledMessageId};
+use chat_core::messages::scheduled::scheduling::{self, ScheduledMessageTarget};
 use chat_core::messages::scheduled::{
-    ScheduledDestination, ScheduledError, ScheduledMessage, ScheduledMessageUpdate, ScheduledRecipient, ScheduledType,
-    in_future,
+    ScheduledDestination, ScheduledDestinationType, ScheduledMessage, ScheduledMessageError, ScheduledMessageUpdate,
+    ScheduledRecipient, require_future_time,
 };
-use chat_core::messages::send::shows_what_it_sends;
-use chat_core::permission::send::SendError;
+use chat_core::messages::send::client_shows_sent_messages;
+use chat_core::permission::send_message::SendError;
 use serde_json::{Value, json};
 
 use crate::api_call::{ApiCall, endpoint};
@@ -31,16 +31,16 @@ pub(crate) fn routes() -> Routes {
         .api("/scheduled_messages/{scheduled_message_id}", one)
 }
 
-impl WordEnum for ScheduledType {
+impl WordEnum for ScheduledDestinationType {
     const WORDS: &'static [(&'static str, Self)] =
         &[("direct", Self::Direct), ("private", Self::Direct), ("stream", Self::Channel), ("channel", Self::Channel)];
 }
 
 /// Returns the caller's messages that wait, and those that failed.
 async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
-    let scheduled = call.app.scheduled.scheduled_of(call.caller.user_id()).await?;
+    let scheduled = call.app.scheduled.scheduled_messages_of_user(call.caller.user_id()).await?;
     ApiResponsePayload::from_payload(
-        &json!({"scheduled_messages": scheduled.iter().map(ScheduledMessage::object).collect::<Value>()}),
+        &json!({"scheduled_messages": scheduled.iter().map(ScheduledMessage::to_wire_object).collect::<Value>()}),
     )
 }
 
@@ -51,7 +51,7 @@ fn listed() -> Vec<SchemaMember> {
 
 /// The parameters of `POST /scheduled_messages`.
 struct ScheduleParams {
-    kind: ScheduledType,
+    kind: ScheduledDestinationType,
     to: RawRecipients,
     topic: Option<String>,
     content: String,
@@ -62,7 +62,7 @@ struct ScheduleParams {
 impl EndpointParams for ScheduleParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            kind: reader.required::<EnumWordParam<ScheduledType>>("type")?,
+            kind: reader.required::<EnumWordParam<ScheduledDestinationType>>("type")?,
             to: reader.required::<RecipientsParam>("to")?,
             topic: reader.optional_with_alias::<TrimmedTextParam>(["topic", "subject"])?,
             content: reader.required::<RawTextParamAllowingNul>("content")?,
@@ -77,25 +77,25 @@ impl EndpointParams for ScheduleParams {
 /// # Source
 /// The specification names scheduled messages and describes editing them alone; this is what existing clients know.
 async fn create(call: ApiCall<AuthenticatedCaller>, later: ScheduleParams) -> Result<ApiResponsePayload, ApiError> {
-    let due_s = in_future(later.due_s, call.app.now_s())?;
+    let due_s = require_future_time(later.due_s, call.app.now_s())?;
     let client = call.client_name();
     let to = match receiver(later.kind, &later.to)? {
         ScheduledRecipient::Channel(id) => ScheduledDestination::Channel(id, later.topic.ok_or(SendError::NoTopic)?),
         ScheduledRecipient::Direct(users) => ScheduledDestination::Direct(users),
     };
     let message = ScheduledMessage {
-        id: ScheduledId(0),
+        id: ScheduledMessageId(0),
         user_id: call.caller.user_id(),
         to,
         content: later.content,
         html: String::new(),
-        read_by_sender: later.read_by_sender.unwrap_or_else(|| shows_what_it_sends(&client)),
+        read_by_sender: later.read_by_sender.unwrap_or_else(|| client_shows_sent_messages(&client)),
         client,
         due_s,
         failure: None,
-        revision: EventId::NONE,
+        revision: EventId::BEFORE_FIRST,
     };
-    let id = change::schedule(&call.app.message_ports(), call.app.scheduled.as_ref(), message).await?;
+    let id = scheduling::schedule_message(&call.app.message_ports(), call.app.scheduled.as_ref(), message).await?;
     ApiResponsePayload::from_payload(&json!({"scheduled_message_id": id}))
 }
 
@@ -104,10 +104,10 @@ fn scheduled() -> Vec<SchemaMember> {
     vec![required_schema_member("scheduled_message_id", JsonSchema::integer())]
 }
 
-fn receiver(kind: ScheduledType, to: &RawRecipients) -> Result<ScheduledRecipient, ApiError> {
+fn receiver(kind: ScheduledDestinationType, to: &RawRecipients) -> Result<ScheduledRecipient, ApiError> {
     let read = match kind {
-        ScheduledType::Channel => to.parse_channel_id().map(ScheduledRecipient::Channel),
-        ScheduledType::Direct => to.parse_user_ids().map(ScheduledRecipient::Direct),
+        ScheduledDestinationType::Channel => to.parse_channel_id().map(ScheduledRecipient::Channel),
+        ScheduledDestinationType::Direct => to.parse_user_ids().map(ScheduledRecipient::Direct),
     };
     read.map_err(|error| ApiError::Parameter(ParamError::Recipients(error)))
 }
@@ -118,7 +118,7 @@ struct UpdateScheduledParams(ScheduledMessageUpdate<RawRecipients>);
 impl EndpointParams for UpdateScheduledParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self(ScheduledMessageUpdate {
-            kind: reader.optional::<EnumWordParam<ScheduledType>>("type")?,
+            kind: reader.optional::<EnumWordParam<ScheduledDestinationType>>("type")?,
             to: reader.optional::<RecipientsParam>("to")?,
             content: reader.optional::<RawTextParamAllowingNul>("content")?,
             topic: reader.optional_with_alias::<TrimmedTextParam>(["topic", "subject"])?,
@@ -135,19 +135,19 @@ async fn edit(
     call: ApiCall<AuthenticatedCaller>,
     UpdateScheduledParams(update): UpdateScheduledParams,
 ) -> Result<ApiResponsePayload, ApiError> {
-    let id = ScheduledId(call.path_id("scheduled_message_id")?);
+    let id = ScheduledMessageId(call.path_id("scheduled_message_id")?);
     let client = call.client_name();
-    let target = ScheduledTarget { user_id: call.caller.user_id(), id, client: &client };
+    let target = ScheduledMessageTarget { user_id: call.caller.user_id(), id, client: &client };
     let (ports, scheduled) = (call.app.message_ports(), call.app.scheduled.as_ref());
-    change::reschedule(&ports, scheduled, target, &update, receiver).await?;
+    scheduling::update_scheduled_message(&ports, scheduled, target, &update, receiver).await?;
     Ok(ApiResponsePayload::empty())
 }
 
 /// Gives a message up.
 async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
-    let id = ScheduledId(call.path_id("scheduled_message_id")?);
-    if !call.app.scheduled.unschedule(call.caller.user_id(), id, call.app.now_s()).await? {
-        return Err(ScheduledError::NoneSuch.into());
+    let id = ScheduledMessageId(call.path_id("scheduled_message_id")?);
+    if !call.app.scheduled.delete_scheduled_message(call.caller.user_id(), id, call.app.now_s()).await? {
+        return Err(ScheduledMessageError::NoneSuch.into());
     }
     Ok(ApiResponsePayload::empty())
 }

@@ -1,9 +1,9 @@
 //! `/server_settings`.
 
 use chat_core::markdown::{self, EmoticonHandling, ImagePreviews, MarkdownContext};
-use chat_core::model::channel::Privacy;
+use chat_core::model::channel::ChannelPrivacy;
 use chat_core::model::organization_image::OrganizationImage;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use serde_json::{Map, Value, json};
 
 use crate::api_call::{Anonymous, ApiCall, endpoint};
@@ -128,9 +128,9 @@ fn rendered(realm: &RealmSnapshot, url: &str, description: &str) -> String {
         image_previews: ImagePreviews::Hide,
         default_code_language: None,
     };
-    markdown::render(&markdown::parse(description, &context)).html
+    markdown::render_message(&markdown::parse_message(description, &context)).html
 }
 
 fn has_web_public_channel(realm: &RealmSnapshot) -> bool {
-    realm.channels().any(|channel| !channel.is_archived && channel.privacy == Privacy::WebPublic)
+    realm.channels().any(|channel| !channel.is_archived && channel.privacy == ChannelPrivacy::WebPublic)
 }

@@ -29,12 +29,12 @@ pub(crate) fn routes() -> Router<App> {
 }
 
 fn listed(app: &AppState, caller: &AuthenticatedCaller) -> Vec<ListedSession> {
-    session::list(&app.realm(), caller.user_id(), app.now_s(), app.browser.session_lifetime_s)
+    session::list_sessions(&app.realm(), caller.user_id(), app.now_s(), app.browser.session_lifetime_s)
 }
 
 /// Lists the sessions of the caller, the one used last first.
 async fn list(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
-    let current = call.caller.secret.session_hash().map(session::id_of);
+    let current = call.caller.secret.session_hash().map(session::public_session_id);
     let sessions = listed(&call.app, &call.caller).into_iter().map(|ListedSession { id, session }| {
         json!({
             "created": session.created_s,
@@ -62,7 +62,7 @@ async fn end_others(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiRes
 async fn end(app: &App, caller: &AuthenticatedCaller, id: &str) -> Result<(), ApiError> {
     let is_found = app.commit(|realm, commit| {
         let user = caller.account_in_realm(realm)?;
-        Ok(session::end_listed(realm, user.id, id, commit))
+        Ok(session::end_session_by_id(realm, user.id, id, commit))
     });
     if is_found.await? { Ok(()) } else { Err(BrowserRequestError::NoSession.into()) }
 }
@@ -70,7 +70,7 @@ async fn end(app: &App, caller: &AuthenticatedCaller, id: &str) -> Result<(), Ap
 async fn end_all_others(app: &App, caller: &AuthenticatedCaller) -> Result<(), ApiError> {
     app.commit(|realm, commit| {
         let user = caller.account_in_realm(realm)?;
-        session::end_all(realm, user.id, caller.secret.session_hash(), commit);
+        session::end_user_sessions(realm, user.id, caller.secret.session_hash(), commit);
         Ok(())
     })
     .await
@@ -111,7 +111,7 @@ async fn show(State(app): State<App>, headers: HeaderMap, extensions: Extensions
 }
 
 fn page(app: &AppState, caller: &AuthenticatedCaller, csrf_token: &str) -> Result<String, ApiError> {
-    let current = caller.secret.session_hash().map(session::id_of);
+    let current = caller.secret.session_hash().map(session::public_session_id);
     let row = |ListedSession { id, session }: ListedSession| SessionRow {
         program: program(&session.user_agent),
         created: day(session.created_s),

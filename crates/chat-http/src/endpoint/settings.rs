@@ -1,14 +1,14 @@
 //! `/settings`: what people change of their own account, and how they like things.
 
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::model::user::{PasswordHash, User, check_password};
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::model::realm_snapshot::RealmSnapshot;
+use chat_core::model::user::{PasswordHash, User, check_password_strength};
 use chat_core::people::account;
-use chat_core::people::address::{self, EmailChangeRequest};
+use chat_core::people::email_change::{self, EmailChangeRequest};
 use chat_core::people::password_reset;
-use chat_core::people::personal::preference::{self, PreferenceChange, PreferenceScope};
+use chat_core::people::personal_settings::preferences::{self, PreferenceChange, PreferenceScope};
 use chat_core::permission::access;
-use chat_core::permission::administer::AccountError;
+use chat_core::permission::account_administration::AccountChangeError;
 
 use crate::api_call::{ApiCall, endpoint};
 use crate::api_response::ApiResponsePayload;
@@ -69,15 +69,20 @@ async fn update(
     let base_url = &call.app.settings.base_url;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let mut user = User::clone(call.caller.account_in_realm(realm)?);
-        preference::choose(realm, &user, &params.preferences, commit)?;
+        preferences::change_preferences(realm, &user, &params.preferences, commit)?;
         if let Some(timezone) = &params.timezone {
             user = account::set_timezone(&user, timezone, commit)?;
         }
         if let Some(full_name) = &params.full_name {
-            account::rename(&user, full_name, commit)?;
+            account::rename_user(&user, full_name, commit)?;
         }
         if let Some(address) = &params.email {
-            address::ask(realm, &user, &EmailChangeRequest { address, secret: &secret, base_url }, commit)?;
+            email_change::request_email_change(
+                realm,
+                &user,
+                &EmailChangeRequest { address, secret: &secret, base_url },
+                commit,
+            )?;
         }
         if let Some(hash) = &password_hash {
             // The browser that changes it stays signed in.
@@ -93,8 +98,8 @@ async fn update(
 /// Returns the hash of the new password, for who knows the old one. A guess counts as one at the login does.
 async fn new_hash(call: &ApiCall<AuthenticatedCaller>, old: String, new: String) -> Result<PasswordHash, ApiError> {
     let (app, address) = (&call.app, call.caller.user.email_key());
-    check_password(&new).map_err(AccountError::from)?;
+    check_password_strength(&new).map_err(AccountChangeError::from)?;
     let claim = PasswordAttempt { account: &address, user_id: Some(call.caller.user_id()), from: call.from };
-    password::check(app, claim, old).await?.ok_or(AccountError::WrongPassword)?;
+    password::check(app, claim, old).await?.ok_or(AccountChangeError::WrongPassword)?;
     Ok(app.passwords.hash(new).await?)
 }

@@ -5,10 +5,10 @@
 
 use askama::Template;
 use axum::response::Response;
-use chat_core::log::commit::CommitOutcome;
-use chat_core::model::user::{check_password, email, full_name};
-use chat_core::organization::founding::{self, NewRealm, found};
-use chat_core::permission::administer::AccountError;
+use chat_core::event_log::realm_commit::CommitOutcome;
+use chat_core::model::user::{check_password_strength, parse_email, parse_full_name};
+use chat_core::organization::founding::{self, NewRealm, found_realm};
+use chat_core::permission::account_administration::AccountChangeError;
 use http::HeaderMap;
 use serde::Deserialize;
 
@@ -70,14 +70,14 @@ pub(super) async fn submit(app: &App, form: SubmittedForm<SetupForm>) -> Respons
 async fn founded(app: &App, form: &SubmittedForm<SetupForm>) -> Result<Option<HeaderMap>, ApiError> {
     let SubmittedForm { fields, headers, .. } = form;
     form.check(app, &fields.csrfmiddlewaretoken)?;
-    app.realm.refresh().await?;
+    app.realm.refresh_realm().await?;
     let Some(code) = code(app) else { return Ok(None) };
     if !code.matches(&fields.code) {
         return Err(BrowserRequestError::SetupCode.into());
     }
     let founding = checked(app, fields).await?;
     let owner = founding.email.clone();
-    match app.realm.commit(found(&app.realm(), founding)).await? {
+    match app.realm.commit(found_realm(&app.realm(), founding)).await? {
         CommitOutcome::Done { .. } => tracing::info!("the organization was created on its first page"),
         CommitOutcome::Stale(_) => return Ok(None),
     }
@@ -90,9 +90,9 @@ async fn founded(app: &App, form: &SubmittedForm<SetupForm>) -> Result<Option<He
 
 /// What can be refused is refused before the password costs a hash.
 async fn checked(app: &App, fields: &SetupForm) -> Result<NewRealm, ApiError> {
-    let realm_name = founding::realm_name(&fields.realm_name)?;
-    let (full_name, email) = (full_name(&fields.full_name)?, email(&fields.email)?);
-    check_password(&fields.password).map_err(AccountError::from)?;
+    let realm_name = founding::parse_realm_name(&fields.realm_name)?;
+    let (full_name, email) = (parse_full_name(&fields.full_name)?, parse_email(&fields.email)?);
+    check_password_strength(&fields.password).map_err(AccountChangeError::from)?;
     if fields.password.len() > PASSWORD_MAX_BYTES {
         return Err(ParamError::TooLong { path: "The password".to_owned(), limit: PASSWORD_MAX_BYTES }.into());
     }

@@ -8,8 +8,8 @@ use axum::http::Extensions;
 use axum::response::Response;
 use axum::routing::get;
 use chat_core::id::UserId;
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::model::user::{email, fold};
+use chat_core::model::realm_snapshot::RealmSnapshot;
+use chat_core::model::user::{fold_case, parse_email};
 use chat_core::people::session;
 use http::HeaderMap;
 use serde::Deserialize;
@@ -113,9 +113,9 @@ async fn signed_in(app: &App, form: &SubmittedForm<LoginForm>) -> Result<HeaderM
     let SubmittedForm { fields, headers, extensions } = form;
     form.check(app, &fields.csrfmiddlewaretoken)?;
     // A wrong password counts, so a person whom another node has just let in must be known here.
-    app.realm.refresh().await?;
+    app.realm.refresh_realm().await?;
     let realm = app.realm();
-    let account = fold(email(&fields.username)?);
+    let account = fold_case(parse_email(&fields.username)?);
     let user = person(&realm, &account);
     let claim = PasswordAttempt { account: &account, user_id: user.map(|user| user.id), from: address(extensions) };
     let password = Some(&fields.password).filter(|password| password.len() <= PASSWORD_MAX_BYTES);
@@ -126,10 +126,10 @@ async fn signed_in(app: &App, form: &SubmittedForm<LoginForm>) -> Result<HeaderM
     let begun = browser::sign_in(app, user_id, (headers, &mut cookies), |realm| may_sign_in(realm, user_id));
     let token = begun.await?;
     // The password may have been replaced while it was compared, which ended the sessions that there were then.
-    let now = app.realm.credentials(user_id).await?;
+    let now = app.realm.load_credentials(user_id).await?;
     if now.is_none_or(|now| now.password_hash != credentials.password_hash) {
         app.commit(|realm, commit| {
-            session::end(realm, user_id, token.hash(realm.key_hasher()), commit);
+            session::end_session(realm, user_id, token.hash(realm.key_hasher()), commit);
             Ok(())
         })
         .await?;

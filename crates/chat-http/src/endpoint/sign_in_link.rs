@@ -53,8 +53,8 @@ async fn show(State(app): State<App>, Path(end): Path<String>, headers: HeaderMa
 async fn account(app: &AppState, end: &str, extensions: &Extensions) -> Result<String, ApiError> {
     app.server.by_address.check(&address(extensions))?;
     let link = parsed(end)?;
-    app.realm.refresh().await?;
-    Ok(sign_in_link::opened(&app.realm(), &link, app.now_s())?.email.clone())
+    app.realm.refresh_realm().await?;
+    Ok(sign_in_link::find_sign_in_link_user(&app.realm(), &link, app.now_s())?.email.clone())
 }
 
 fn parsed(end: &str) -> Result<InvitationLink, ApiError> {
@@ -73,8 +73,8 @@ async fn submit(State(app): State<App>, Path(end): Path<String>, form: Submitted
 async fn signed_in(app: &App, end: &str, form: &SubmittedForm<SignInLinkForm>) -> Result<HeaderMap, ApiError> {
     form.check(app, &form.fields.csrfmiddlewaretoken)?;
     let link = parsed(end)?;
-    app.realm.refresh().await?;
-    let user_id = app.commit(|realm, commit| Ok(sign_in_link::spend(realm, &link, commit)?)).await?;
+    app.realm.refresh_realm().await?;
+    let user_id = app.commit(|realm, commit| Ok(sign_in_link::redeem_sign_in_link(realm, &link, commit)?)).await?;
     let mut cookies = HeaderMap::new();
     browser::sign_in(app, user_id, (&form.headers, &mut cookies), |realm| may_sign_in(realm, user_id)).await?;
     Ok(cookies)

@@ -4,7 +4,7 @@
 
 use chat_core::id::MessageId;
 use chat_core::messages::submessage;
-use chat_core::model::message::SUBMESSAGE_KIND;
+use chat_core::model::message::WIDGET_SUBMESSAGE_TYPE;
 
 use crate::api_call::{ApiCall, endpoint};
 use crate::api_response::ApiResponsePayload;
@@ -23,7 +23,7 @@ pub(crate) fn routes() -> Routes {
 struct SubmessageKind;
 
 impl WordEnum for SubmessageKind {
-    const WORDS: &'static [(&'static str, Self)] = &[(SUBMESSAGE_KIND, Self)];
+    const WORDS: &'static [(&'static str, Self)] = &[(WIDGET_SUBMESSAGE_TYPE, Self)];
 }
 
 /// The parameters of `POST /submessage`.
@@ -44,6 +44,6 @@ impl EndpointParams for SubmessageParams {
 async fn post(call: ApiCall<AuthenticatedCaller>, addition: SubmessageParams) -> Result<ApiResponsePayload, ApiError> {
     let (ports, widgets) = (call.app.message_ports(), call.app.widgets.as_ref());
     let id = MessageId(addition.message_id);
-    submessage::add(&ports, widgets, &call.caller.user, id, &addition.content).await?;
+    submessage::add_submessage(&ports, widgets, &call.caller.user, id, &addition.content).await?;
     Ok(ApiResponsePayload::empty())
 }

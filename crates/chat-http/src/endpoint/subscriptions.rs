@@ -3,16 +3,16 @@
 mod form;
 
 use chat_core::channels::{
-    self, ChannelEnv, ChannelError, Principals, SubscribeOutcome, SubscribeRequest, SubscribeTarget,
+    self, ChannelContext, ChannelError, ChannelToSubscribe, Principals, SubscribeOutcome, SubscribeRequest,
     SubscriptionPropertyChange, UnsubscribeOutcome,
 };
+use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::id::{ChannelId, UserId};
-use chat_core::log::commit::RealmCommit;
-use chat_core::messages::flag_update::{mark_left, unread_where_left};
-use chat_core::model::address_visibility;
+use chat_core::messages::flag_update::{mark_left_channels_read, unread_in_left_channels};
 use chat_core::model::channel::Channel;
+use chat_core::model::email_address_visibility;
 use chat_core::permission::access;
-use chat_core::wire::subscription::{SubscriptionFields, full};
+use chat_core::wire_format::subscription::{SubscriptionFields, subscription_object};
 use serde_json::{Map, Value, json};
 
 use super::channels::{decide, figures};
@@ -59,14 +59,14 @@ async fn list(
     ListSubscriptionsParams(fields): ListSubscriptionsParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let AuthenticatedCaller { user, realm, .. } = &call.caller;
-    let inside = realm.memberships(user.id).filter_map(|(id, membership)| {
+    let inside = realm.memberships_of_user(user.id).filter_map(|(id, membership)| {
         let channel: &Channel = realm.channel(id)?;
         Some((channel, membership.subscription.as_ref()?)).filter(|(channel, _)| !channel.is_archived)
     });
     let mut inside: Vec<_> = inside.collect();
-    inside.sort_by_cached_key(|(channel, _)| chat_core::model::channel::name_key(&channel.name));
+    inside.sort_by_cached_key(|(channel, _)| chat_core::model::channel::channel_name_key(&channel.name));
     let figures = figures(&call.app, inside.iter().map(|(channel, _)| channel.id).collect::<Vec<_>>()).await?;
-    let shown = |(channel, subscription)| full(realm, channel, subscription, &figures, fields);
+    let shown = |(channel, subscription)| subscription_object(realm, channel, subscription, &figures, fields);
     let subscriptions: Vec<Map<String, Value>> = inside.into_iter().map(shown).collect();
     ApiResponsePayload::from_payload(&json!({"subscriptions": subscriptions}))
 }
@@ -98,7 +98,7 @@ async fn subscribe(
     request: SubscribeRequest,
 ) -> Result<ApiResponsePayload, ApiError> {
     let about = existing(&call, request.channels.iter().map(|target| &target.name));
-    let done = decide(&call, about, |env, commit| channels::subscribe(env, &request, commit)).await?;
+    let done = decide(&call, about, |env, commit| channels::subscribe_users(env, &request, commit)).await?;
     ApiResponsePayload::from_payload(&entered(&done, request.all_or_nothing))
 }
 
@@ -144,9 +144,10 @@ async fn unsubscribe(
     UnsubscribeParams { names, principals }: UnsubscribeParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let about = existing(&call, names.iter());
-    let unread = unread_where_left(&call.app.message_ports(), &meant(&call, &principals), &about).await?;
-    let done = decide(&call, about, |env, commit| channels::unsubscribe(env, &names, &principals, commit)).await?;
-    mark_left(&call.app.message_ports(), unread).await;
+    let unread = unread_in_left_channels(&call.app.message_ports(), &meant(&call, &principals), &about).await?;
+    let done =
+        decide(&call, about, |env, commit| channels::unsubscribe_users(env, &names, &principals, commit)).await?;
+    mark_left_channels_read(&call.app.message_ports(), unread).await;
     ApiResponsePayload::from_payload(&left(&done))
 }
 
@@ -157,7 +158,8 @@ fn meant(call: &ApiCall<AuthenticatedCaller>, principals: &Principals) -> Vec<Us
         Principals::Ids(ids) => ids.clone(),
         Principals::Emails(emails) => {
             let found = |email: &String| {
-                address_visibility::find_user(&call.caller.realm, &call.caller.user, email).map(|user| user.id)
+                email_address_visibility::find_user_by_visible_email(&call.caller.realm, &call.caller.user, email)
+                    .map(|user| user.id)
             };
             emails.iter().filter_map(found).collect()
         }
@@ -181,7 +183,7 @@ fn left_schema() -> Vec<SchemaMember> {
 
 /// The parameters of `PATCH /users/me/subscriptions`: channels to leave and channels to enter.
 struct UpdateSubscriptionsParams {
-    add: Vec<SubscribeTarget>,
+    add: Vec<ChannelToSubscribe>,
     delete: Vec<String>,
 }
 
@@ -205,21 +207,21 @@ async fn change(
     let about = existing(&call, delete.iter().chain(add.iter().map(|target| &target.name)));
     let request =
         SubscribeRequest { channels: add, principals: Principals::Caller, manner: form::USUAL, all_or_nothing: true };
-    let both = |env: &ChannelEnv<'_>,
+    let both = |env: &ChannelContext<'_>,
                 commit: &mut RealmCommit|
      -> Result<(SubscribeOutcome, UnsubscribeOutcome), ChannelError> {
-        let gone = channels::unsubscribe(env, &delete, &Principals::Caller, commit)?;
+        let gone = channels::unsubscribe_users(env, &delete, &Principals::Caller, commit)?;
         let come = if request.channels.is_empty() {
             SubscribeOutcome::default()
         } else {
-            channels::subscribe(env, &request, commit)?
+            channels::subscribe_users(env, &request, commit)?
         };
         Ok((come, gone))
     };
     let leaving = existing(&call, delete.iter());
-    let unread = unread_where_left(&call.app.message_ports(), &[call.caller.user_id()], &leaving).await?;
+    let unread = unread_in_left_channels(&call.app.message_ports(), &[call.caller.user_id()], &leaving).await?;
     let (come, gone) = decide(&call, about, both).await?;
-    mark_left(&call.app.message_ports(), unread).await;
+    mark_left_channels_read(&call.app.message_ports(), unread).await;
     let mut response = entered(&come, true);
     response.extend(left(&gone));
     ApiResponsePayload::from_payload(&response)
@@ -244,7 +246,7 @@ async fn choose(
     call: ApiCall<AuthenticatedCaller>,
     SubscriptionPropertiesParams(choices): SubscriptionPropertiesParams,
 ) -> Result<ApiResponsePayload, ApiError> {
-    decide(&call, [], |env, commit| channels::choose(env, &choices, commit)).await?;
+    decide(&call, [], |env, commit| channels::change_subscription_properties(env, &choices, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
@@ -266,7 +268,7 @@ async fn choose_one(
     SubscriptionPropertyParams(choice): SubscriptionPropertyParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let choices = [(ChannelId(call.path_id("stream_id")?), choice)];
-    decide(&call, [], |env, commit| channels::choose(env, &choices, commit)).await?;
+    decide(&call, [], |env, commit| channels::change_subscription_properties(env, &choices, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
@@ -275,8 +277,8 @@ async fn is_subscribed(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<Api
     let AuthenticatedCaller { user: caller, realm, .. } = &call.caller;
     let user_id = UserId(call.path_id("user_id")?);
     let user = realm.user(user_id).ok_or(ChannelError::NoSuchUser)?;
-    let channel = access::channel(realm, caller, ChannelId(call.path_id("stream_id")?))?;
-    if !access::sees_subscribers(realm, caller, channel) {
+    let channel = access::find_visible_channel(realm, caller, ChannelId(call.path_id("stream_id")?))?;
+    if !access::may_see_subscribers(realm, caller, channel) {
         return Err(access::ChannelNotFound::Id(channel.id).into());
     }
     ApiResponsePayload::from_payload(&json!({"is_subscribed": realm.subscription(channel.id, user.id).is_some()}))

@@ -1,8 +1,8 @@
 //! `/typing` and `/messages/{message_id}/typing`.
 
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::messages::readable;
-use chat_core::people::typing::{self, TypingOp};
+use chat_core::messages::readable_message;
+use chat_core::people::typing_notifications::{self, TypingOp};
 
 use crate::api_call::{ApiCall, endpoint};
 use crate::api_response::ApiResponsePayload;
@@ -76,13 +76,18 @@ pub(crate) async fn post(
     let AuthenticatedCaller { realm, user, .. } = &call.caller;
     let now_s = call.app.now_s();
     let typing = match &typed.to {
-        TypingTarget::Users(to) => typing::to_users(realm, user, (typed.op, to.as_deref()), now_s)?,
-        TypingTarget::Channel(channel, topic) => {
-            Some(typing::to_channel(realm, user, (typed.op, *channel, topic.as_deref()), now_s)?)
+        TypingTarget::Users(to) => {
+            typing_notifications::create_direct_typing_notification(realm, user, (typed.op, to.as_deref()), now_s)?
         }
+        TypingTarget::Channel(channel, topic) => Some(typing_notifications::create_channel_typing_notification(
+            realm,
+            user,
+            (typed.op, *channel, topic.as_deref()),
+            now_s,
+        )?),
     };
     if let Some(typing) = typing {
-        call.app.typing.tell(typing);
+        call.app.typing.publish_typing(typing);
     }
     Ok(ApiResponsePayload::empty())
 }
@@ -104,8 +109,8 @@ pub(crate) async fn post_edit(
     params: TypingEditParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let id = MessageId(call.path_id("message_id")?);
-    let found = readable::find(&call.app.message_ports(), &call.caller.user, id).await?;
+    let found = readable_message::find_readable_message(&call.app.message_ports(), &call.caller.user, id).await?;
     let edited = (params.op, &found.message);
-    call.app.typing.tell(typing::of_edit(&found.realm, &found.user, edited, call.app.now_s())?);
+    call.app.typing.publish_typing(typing_notifications::of_edit(&found.realm, &found.user, edited, call.app.now_s())?);
     Ok(ApiResponsePayload::empty())
 }

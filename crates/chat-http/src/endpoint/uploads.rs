@@ -8,7 +8,7 @@ pub(crate) use serve::file_response;
 
 use axum::routing;
 use chat_core::files::{Attachment, PathId};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::User;
 
 use crate::api_call::endpoint;
@@ -33,6 +33,6 @@ pub(crate) fn routes() -> Routes {
 
 /// Returns the upload of that path, when the user may read it.
 async fn readable(app: &AppState, realm: &RealmSnapshot, user: &User, path: &PathId) -> Result<Attachment, ApiError> {
-    let found = app.message_ports().uploads().readable(realm, user, path).await?;
+    let found = app.message_ports().upload_access_stores().find_readable_upload(realm, user, path).await?;
     found.ok_or_else(|| OrganizationItemError::NoFile.into())
 }

@@ -2,14 +2,14 @@
 
 mod form;
 
+use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::id::{UserGroupId, UserId};
-use chat_core::limits::MAX_GROUP_DESCRIPTION_CHARS;
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::limits::MAX_USER_GROUP_DESCRIPTION_CHARS;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::User;
-use chat_core::people::groups::{self, GroupError, GroupUpdate, MembershipDepth, NewGroup};
+use chat_core::people::groups::{self, MembershipDepth, NewUserGroup, UserGroupError, UserGroupUpdate};
 use chat_core::permission::access;
-use chat_core::wire;
+use chat_core::wire_format;
 use serde_json::{Value, json};
 
 use crate::api_call::{ApiCall, endpoint};
@@ -22,7 +22,7 @@ use crate::routes::{Routes, get, no_members, patch, post};
 
 use form::{GroupSettingChangeParam, GroupSettingParam};
 
-type GroupDescription = MaxCharsParam<TextParam, MAX_GROUP_DESCRIPTION_CHARS>;
+type GroupDescription = MaxCharsParam<TextParam, MAX_USER_GROUP_DESCRIPTION_CHARS>;
 
 pub(crate) fn routes() -> Routes {
     let one = patch(endpoint(update).documented("Change a user group.", no_members))
@@ -60,7 +60,8 @@ async fn list(call: ApiCall<AuthenticatedCaller>, listing: ListGroupsParams) -> 
     let realm = &call.caller.realm;
     let mut groups: Vec<_> = realm.groups().filter(|group| listing.with_deactivated || !group.is_deactivated).collect();
     groups.sort_unstable_by_key(|group| group.id);
-    let groups: Vec<Value> = groups.into_iter().map(|group| wire::group(realm, group, call.app.now_s())).collect();
+    let groups: Vec<Value> =
+        groups.into_iter().map(|group| wire_format::user_group_object(realm, group, call.app.now_s())).collect();
     ApiResponsePayload::from_payload(&json!({"user_groups": groups}))
 }
 
@@ -69,7 +70,7 @@ fn listed() -> Vec<SchemaMember> {
     vec![required_schema_member("user_groups", JsonSchema::list(JsonSchema::reference_to("UserGroup")))]
 }
 
-impl EndpointParams for NewGroup {
+impl EndpointParams for NewUserGroup {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             name: reader.required::<TextParam>("name")?,
@@ -82,8 +83,9 @@ impl EndpointParams for NewGroup {
 }
 
 /// Creates a group. The response has its number.
-async fn create(call: ApiCall<AuthenticatedCaller>, new: NewGroup) -> Result<ApiResponsePayload, ApiError> {
-    let group_id = decide(&call, |realm, caller, commit| groups::create(realm, caller, &new, commit)).await?;
+async fn create(call: ApiCall<AuthenticatedCaller>, new: NewUserGroup) -> Result<ApiResponsePayload, ApiError> {
+    let group_id =
+        decide(&call, |realm, caller, commit| groups::create_user_group(realm, caller, &new, commit)).await?;
     ApiResponsePayload::from_payload(&json!({"group_id": group_id}))
 }
 
@@ -92,7 +94,7 @@ fn made() -> Vec<SchemaMember> {
     vec![required_schema_member("group_id", JsonSchema::integer())]
 }
 
-impl EndpointParams for GroupUpdate {
+impl EndpointParams for UserGroupUpdate {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             name: reader.optional::<TextParam>("name")?,
@@ -105,23 +107,23 @@ impl EndpointParams for GroupUpdate {
 }
 
 /// Changes a group.
-async fn update(call: ApiCall<AuthenticatedCaller>, params: GroupUpdate) -> Result<ApiResponsePayload, ApiError> {
+async fn update(call: ApiCall<AuthenticatedCaller>, params: UserGroupUpdate) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
-    decide(&call, |realm, caller, commit| groups::update(realm, caller, (id, &params), commit)).await?;
+    decide(&call, |realm, caller, commit| groups::update_user_group(realm, caller, (id, &params), commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
 /// Removes a group for good.
 async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
-    decide(&call, |realm, caller, commit| groups::remove(realm, caller, id, commit)).await?;
+    decide(&call, |realm, caller, commit| groups::remove_user_group(realm, caller, id, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
 /// Puts a group out of use.
 async fn deactivate(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
-    decide(&call, |realm, caller, commit| groups::deactivate(realm, caller, id, commit)).await?;
+    decide(&call, |realm, caller, commit| groups::deactivate_user_group(realm, caller, id, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
@@ -153,8 +155,10 @@ async fn members(
 ) -> Result<ApiResponsePayload, ApiError> {
     access::require_human_member(&call.caller.user)?;
     let realm = &call.caller.realm;
-    let group = groups::known(realm, in_path(&call)?)?;
-    ApiResponsePayload::from_payload(&json!({"members": groups::members_of(realm, group, depth, call.app.now_s())}))
+    let group = groups::find_user_group(realm, in_path(&call)?)?;
+    ApiResponsePayload::from_payload(
+        &json!({"members": groups::user_group_members(realm, group, depth, call.app.now_s())}),
+    )
 }
 
 /// Returns the members of the response.
@@ -169,11 +173,11 @@ async fn is_member(
 ) -> Result<ApiResponsePayload, ApiError> {
     access::require_human_member(&call.caller.user)?;
     let realm = &call.caller.realm;
-    let group = groups::known(realm, in_path(&call)?)?;
+    let group = groups::find_user_group(realm, in_path(&call)?)?;
     let user = super::users::known(realm, UserId(call.path_id("user_id")?))?;
     let is_inside = match depth {
         MembershipDepth::Direct => {
-            groups::members_of(realm, group, depth, call.app.now_s()).binary_search(&user.id).is_ok()
+            groups::user_group_members(realm, group, depth, call.app.now_s()).binary_search(&user.id).is_ok()
         }
         MembershipDepth::All => realm.is_in_group(user, group.id, call.app.now_s()),
     };
@@ -192,8 +196,8 @@ async fn subgroups(
 ) -> Result<ApiResponsePayload, ApiError> {
     access::require_human_member(&call.caller.user)?;
     let realm = &call.caller.realm;
-    let group = groups::known(realm, in_path(&call)?)?;
-    ApiResponsePayload::from_payload(&json!({"subgroups": groups::subgroups_of(realm, group, depth)}))
+    let group = groups::find_user_group(realm, in_path(&call)?)?;
+    ApiResponsePayload::from_payload(&json!({"subgroups": groups::user_group_subgroups(realm, group, depth)}))
 }
 
 /// Returns the members of the response.
@@ -251,12 +255,12 @@ async fn change_members(
     let users = (id, params.users.add.as_slice(), params.users.delete.as_slice());
     let subgroups = (id, params.subgroups.add.as_slice(), params.subgroups.delete.as_slice());
     decide(&call, |realm, caller, commit| {
-        groups::change_members(realm, caller, users, commit)?;
+        groups::change_group_members(realm, caller, users, commit)?;
         if params.subgroups.is_empty() {
             return Ok(());
         }
-        let with_users = realm.after(&commit.changes);
-        groups::change_subgroups(&with_users, caller, subgroups, commit)
+        let with_users = realm.preview_changes(&commit.changes);
+        groups::change_group_subgroups(&with_users, caller, subgroups, commit)
     })
     .await?;
     Ok(ApiResponsePayload::empty())
@@ -269,7 +273,7 @@ async fn change_subgroups(
 ) -> Result<ApiResponsePayload, ApiError> {
     let id = in_path(&call)?;
     let change = (id, params.add.as_slice(), params.delete.as_slice());
-    decide(&call, |realm, caller, commit| groups::change_subgroups(realm, caller, change, commit)).await?;
+    decide(&call, |realm, caller, commit| groups::change_group_subgroups(realm, caller, change, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
@@ -281,7 +285,7 @@ fn in_path(call: &ApiCall<AuthenticatedCaller>) -> Result<UserGroupId, ApiError>
 /// Takes a decision about groups as the caller.
 async fn decide<T>(
     call: &ApiCall<AuthenticatedCaller>,
-    decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, GroupError> + Send + Sync,
+    decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, UserGroupError> + Send + Sync,
 ) -> Result<T, ApiError> {
     call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in_realm(realm)?, commit)?)).await
 }

@@ -1,12 +1,12 @@
 //! `/realm/user_settings_defaults`: what users begin with who join later.
 
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::people::personal::preference::{
-    self, BATCHING_MAX_S, PreferenceChange, PreferenceRange, PreferenceScope, SOUND_MAX_CHARS,
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::model::realm_snapshot::RealmSnapshot;
+use chat_core::people::personal_settings::preferences::{
+    self, MAX_EMAIL_BATCHING_PERIOD_S, MAX_SOUND_NAME_CHARS, PreferenceChange, PreferenceRange, PreferenceScope,
 };
 use chat_core::permission::access;
-use chat_core::wire::settings::UserSettingDefaults;
+use chat_core::wire_format::user_settings::UserSettingDefault;
 use serde_json::Value;
 
 use crate::api_call::{ApiCall, endpoint};
@@ -28,13 +28,13 @@ pub(crate) fn chosen(
     scope: PreferenceScope,
 ) -> Result<Vec<PreferenceChange>, ParamError> {
     let mut chosen = Vec::new();
-    for (name, preset) in scope.settings() {
+    for (name, preset) in scope.available_preferences() {
         let value = match preset {
-            UserSettingDefaults::Flag(_) => reader.optional::<JsonParam<bool>>(name)?.map(Value::from),
-            UserSettingDefaults::Number(_) => reader.optional::<JsonParam<i64>>(name)?.map(Value::from),
-            UserSettingDefaults::Word(_) => reader.optional::<TextParam>(name)?.map(Value::from),
+            UserSettingDefault::Flag(_) => reader.optional::<JsonParam<bool>>(name)?.map(Value::from),
+            UserSettingDefault::Number(_) => reader.optional::<JsonParam<i64>>(name)?.map(Value::from),
+            UserSettingDefault::Word(_) => reader.optional::<TextParam>(name)?.map(Value::from),
         };
-        reader.refine_last_schema(|schema| within(preference::range(name), schema));
+        reader.refine_last_schema(|schema| within(preferences::preference_range(name), schema));
         chosen.extend(value.map(|value| (name, value)));
     }
     Ok(chosen)
@@ -46,11 +46,11 @@ fn within(range: PreferenceRange, schema: JsonSchema) -> JsonSchema {
         PreferenceRange::Any | PreferenceRange::Language => schema,
         PreferenceRange::UpTo(last) => JsonSchema::one_of_numbers(1..=last),
         PreferenceRange::Between(first, last) => schema.with_minimum(first).with_maximum(last),
-        PreferenceRange::Batching => schema.with_minimum(1).with_maximum(BATCHING_MAX_S),
+        PreferenceRange::Batching => schema.with_minimum(1).with_maximum(MAX_EMAIL_BATCHING_PERIOD_S),
         PreferenceRange::Words(words) | PreferenceRange::ListedWords(words) => {
             JsonSchema::one_of_words(words.iter().copied())
         }
-        PreferenceRange::Name => schema.with_max_length(SOUND_MAX_CHARS),
+        PreferenceRange::Name => schema.with_max_length(MAX_SOUND_NAME_CHARS),
     }
 }
 
@@ -70,7 +70,7 @@ async fn update(
 ) -> Result<ApiResponsePayload, ApiError> {
     access::require_administrator(&call.caller.user)?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(preference::choose_for_newcomers(realm, call.caller.account_in_realm(realm)?, &chosen, commit)?)
+        Ok(preferences::change_default_preferences(realm, call.caller.account_in_realm(realm)?, &chosen, commit)?)
     };
     call.app.commit(decide).await?;
     Ok(ApiResponsePayload::empty())

@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::id::{ChannelId, UserId};
-use chat_core::log::commit::RealmCommit;
-use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow};
-use chat_core::model::address_visibility;
+use chat_core::messages::narrow::{Anchor, MessageWindow, ReadableMessageSelection};
+use chat_core::model::email_address_visibility;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::role::Role;
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::model::user::{User, check_password};
+use chat_core::model::user::{User, check_password_strength};
 use chat_core::people::account::{self, NewUser};
-use chat_core::people::profile::ProfileValue as Reply;
+use chat_core::people::custom_profile_fields::ProfileFieldValue as Reply;
 use chat_core::permission::access;
-use chat_core::permission::administer::{self, AccountError};
-use chat_core::wire::{self, UserFields};
+use chat_core::permission::account_administration::{self, AccountChangeError};
+use chat_core::wire_format::{self, UserObjectFields};
 use serde_json::{Value, json};
 
 use crate::api_call::{ApiCall, endpoint};
@@ -56,7 +56,7 @@ pub(crate) fn routes() -> Routes {
 
 /// The parameters of `GET /users`.
 struct ListUsersParams {
-    form: UserFields,
+    form: UserObjectFields,
     user_ids: Option<BTreeSet<UserId>>,
 }
 
@@ -69,11 +69,11 @@ impl EndpointParams for ListUsersParams {
 }
 
 /// The parameters that say what is returned of a user.
-struct FormParams(UserFields);
+struct FormParams(UserObjectFields);
 
 impl EndpointParams for FormParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        Ok(Self(UserFields {
+        Ok(Self(UserObjectFields {
             client_gravatar: reader.optional_or::<JsonParam<bool>>("client_gravatar", true)?,
             profile_data: reader.optional_or::<JsonParam<bool>>("include_custom_profile_fields", false)?,
             is_active: true,
@@ -88,7 +88,7 @@ async fn list(call: ApiCall<AuthenticatedCaller>, params: ListUsersParams) -> Re
     let is_wanted = |id: &UserId| params.user_ids.as_ref().is_none_or(|ids| ids.contains(id));
     let mut users: Vec<_> = realm.users().filter(|user| is_wanted(&user.id)).collect();
     users.sort_unstable_by_key(|user| user.id);
-    let shown = |user: &Arc<User>| wire::user(realm, user, form.visible_to(&call.caller.user, user));
+    let shown = |user: &Arc<User>| wire_format::user_object(realm, user, form.visible_to(&call.caller.user, user));
     let members: Vec<Value> = users.into_iter().map(shown).collect();
     ApiResponsePayload::from_payload(&json!({"members": members}))
 }
@@ -103,11 +103,11 @@ async fn one(call: ApiCall<AuthenticatedCaller>, FormParams(form): FormParams) -
     let (realm, named) = (&call.caller.realm, call.path_text("user_id")?);
     let user = match call.path_id("user_id") {
         Ok(id) => realm.user(UserId(id)),
-        Err(_) => address_visibility::find_user(realm, &call.caller.user, named),
+        Err(_) => email_address_visibility::find_user_by_visible_email(realm, &call.caller.user, named),
     };
-    let user = user.ok_or(AccountError::NoSuchUser)?;
+    let user = user.ok_or(AccountChangeError::NoSuchUser)?;
     ApiResponsePayload::from_payload(
-        &json!({"user": wire::user(realm, user, form.visible_to(&call.caller.user, user))}),
+        &json!({"user": wire_format::user_object(realm, user, form.visible_to(&call.caller.user, user))}),
     )
 }
 
@@ -115,10 +115,11 @@ async fn one(call: ApiCall<AuthenticatedCaller>, FormParams(form): FormParams) -
 async fn me(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let newest = MessageWindow { anchor: Anchor::Newest, before: 1, after: 0, include_anchor: true };
-    let page = call.app.messages.window(&MessageSelection::new(realm, user, Vec::new()), newest).await?;
+    let page =
+        call.app.messages.load_message_window(&ReadableMessageSelection::new(realm, user, Vec::new()), newest).await?;
     let newest_id = page.messages.last().map_or(-1, |(message, _)| message.id.0);
-    let form = UserFields { client_gravatar: false, profile_data: true, is_active: true, address: true };
-    let mut shown = wire::user(realm, user, form);
+    let form = UserObjectFields { client_gravatar: false, profile_data: true, is_active: true, address: true };
+    let mut shown = wire_format::user_object(realm, user, form);
     if let Value::Object(members) = &mut shown {
         members.insert("max_message_id".to_owned(), newest_id.into());
     }
@@ -151,8 +152,8 @@ impl EndpointParams for CreateUserParams {
 async fn create(call: ApiCall<AuthenticatedCaller>, params: CreateUserParams) -> Result<ApiResponsePayload, ApiError> {
     let app = &call.app;
     access::require_administrator(&call.caller.user)?;
-    account::check_new(&call.caller.realm, &params.full_name, &params.email)?;
-    check_password(&params.password).map_err(AccountError::from)?;
+    account::check_new_account(&call.caller.realm, &params.full_name, &params.email)?;
+    check_password_strength(&params.password).map_err(AccountChangeError::from)?;
     let new = NewUser {
         email: params.email,
         full_name: params.full_name,
@@ -162,7 +163,7 @@ async fn create(call: ApiCall<AuthenticatedCaller>, params: CreateUserParams) ->
     };
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         access::require_administrator(call.caller.account_in_realm(realm)?)?;
-        Ok(account::create(realm, &new, commit)?)
+        Ok(account::create_account(realm, &new, commit)?)
     };
     ApiResponsePayload::from_payload(&json!({"user_id": app.commit(decide).await?}))
 }
@@ -204,17 +205,17 @@ async fn update(call: ApiCall<AuthenticatedCaller>, params: UpdateUserParams) ->
     let figures = super::channels::figures(&call.app, channels).await?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let mut user = User::clone(known(realm, user_id)?);
-        administer::may_edit(call.caller.account_in_realm(realm)?)?;
+        account_administration::may_edit_account(call.caller.account_in_realm(realm)?)?;
         if let Some(role) = params.role.filter(|role| *role != user.role) {
-            administer::may_set_role(realm, call.caller.account_in_realm(realm)?, &user, role)?;
-            user = account::set_role(realm, &user, role, &figures, commit);
+            account_administration::may_set_role(realm, call.caller.account_in_realm(realm)?, &user, role)?;
+            user = account::set_user_role(realm, &user, role, &figures, commit);
         }
         // Not specified; existing servers pass a blank name over, and their clients send one that was not changed.
         if let Some(full_name) = params.full_name.as_ref().filter(|name| !name.trim().is_empty()) {
-            account::rename(&user, full_name, commit)?;
+            account::rename_user(&user, full_name, commit)?;
         }
         if user.bot.is_some() && !params.answers.is_empty() {
-            return Err(AccountError::NoSuchUser.into());
+            return Err(AccountChangeError::NoSuchUser.into());
         }
         answered(&call.app, realm, (&user, &params.answers), commit)
     };
@@ -230,10 +231,10 @@ async fn deactivate(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiRes
         access::require_administrator(caller)?;
         let user = known(realm, user_id)?;
         if user.bot.is_some() || !user.is_active {
-            return Err(AccountError::NoSuchUser.into());
+            return Err(AccountChangeError::NoSuchUser.into());
         }
-        administer::may_deactivate(realm, caller, user)?;
-        account::deactivate(realm, user, commit);
+        account_administration::may_deactivate_account(realm, caller, user)?;
+        account::deactivate_account(realm, user, commit);
         Ok(())
     };
     call.app.commit(decide).await?;
@@ -245,8 +246,8 @@ async fn reactivate(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiRes
     let user_id = UserId(call.path_id("user_id")?);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let user = known(realm, user_id)?;
-        administer::may_reactivate(call.caller.account_in_realm(realm)?, user)?;
-        account::reactivate(realm, user, commit);
+        account_administration::may_reactivate_account(call.caller.account_in_realm(realm)?, user)?;
+        account::reactivate_account(realm, user, commit);
         Ok(())
     };
     call.app.commit(decide).await?;
@@ -257,8 +258,8 @@ async fn reactivate(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiRes
 async fn leave(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let user = call.caller.account_in_realm(realm)?;
-        administer::may_leave(realm, user)?;
-        account::deactivate(realm, user, commit);
+        account_administration::may_deactivate_own_account(realm, user)?;
+        account::deactivate_account(realm, user, commit);
         Ok(())
     };
     call.app.commit(decide).await?;
@@ -271,6 +272,6 @@ async fn regenerate_key(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<Ap
     ApiResponsePayload::from_payload(&json!({"api_key": key.expose()}))
 }
 
-pub(crate) fn known(realm: &RealmSnapshot, id: UserId) -> Result<&User, AccountError> {
-    realm.user(id).map(AsRef::as_ref).ok_or(AccountError::NoSuchUser)
+pub(crate) fn known(realm: &RealmSnapshot, id: UserId) -> Result<&User, AccountChangeError> {
+    realm.user(id).map(AsRef::as_ref).ok_or(AccountChangeError::NoSuchUser)
 }

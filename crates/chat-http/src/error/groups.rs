@@ -1,38 +1,38 @@
 //! The part of the table for user groups.
 
-use chat_core::people::groups::{GroupError, GroupUse};
+use chat_core::people::groups::{UserGroupError, UserGroupUse};
 use serde_json::{Value, json};
 
 use super::{BAD_REQUEST, ErrorResponse, bad_request};
 
-pub(super) fn group(error: &GroupError) -> ErrorResponse {
+pub(super) fn group(error: &UserGroupError) -> ErrorResponse {
     match error {
-        GroupError::InUse(uses) => {
+        UserGroupError::InUse(uses) => {
             let objections: Vec<Value> = uses.iter().map(objection).collect();
             bad_request("CANNOT_DEACTIVATE_GROUP_IN_USE", error).with("objections", objections)
         }
-        GroupError::SettingChanged => bad_request("EXPECTATION_MISMATCH", error),
-        GroupError::NotAllowed(_)
-        | GroupError::Name(_)
-        | GroupError::NameTaken(_)
-        | GroupError::NoSuchGroup
-        | GroupError::Deactivated
-        | GroupError::NoSuchUser(_)
-        | GroupError::AlreadyMember(_)
-        | GroupError::NotAMember(_)
-        | GroupError::NoSuchSubgroup(_)
-        | GroupError::AlreadySubgroup(_)
-        | GroupError::NotASubgroup(_)
-        | GroupError::Circular(_)
-        | GroupError::SettingRefused(_)
-        | GroupError::NothingNew => bad_request(BAD_REQUEST, error),
+        UserGroupError::SettingChanged => bad_request("EXPECTATION_MISMATCH", error),
+        UserGroupError::NotAllowed(_)
+        | UserGroupError::Name(_)
+        | UserGroupError::NameTaken(_)
+        | UserGroupError::NoSuchGroup
+        | UserGroupError::Deactivated
+        | UserGroupError::NoSuchUser(_)
+        | UserGroupError::AlreadyMember(_)
+        | UserGroupError::NotAMember(_)
+        | UserGroupError::NoSuchSubgroup(_)
+        | UserGroupError::AlreadySubgroup(_)
+        | UserGroupError::NotASubgroup(_)
+        | UserGroupError::Circular(_)
+        | UserGroupError::SettingRefused(_)
+        | UserGroupError::NothingNew => bad_request(BAD_REQUEST, error),
     }
 }
 
-fn objection(of: &GroupUse) -> Value {
+fn objection(of: &UserGroupUse) -> Value {
     match of {
-        GroupUse::Subgroup(groups) => json!({"type": "subgroup", "supergroup_ids": groups}),
-        GroupUse::CanMention(group) => {
+        UserGroupUse::Subgroup(groups) => json!({"type": "subgroup", "supergroup_ids": groups}),
+        UserGroupUse::CanMention(group) => {
             json!({"type": "user_group", "group_id": group, "settings": ["can_mention_group"]})
         }
     }

@@ -1,7 +1,7 @@
 //! The part of the table for invitations: as the API answers, and as the page says it.
 
-use chat_core::people::address::EmailChangeError;
-use chat_core::people::invitation::{InvitationsNotSent, InviteError, JoinError, NotSentReason};
+use chat_core::people::email_change::EmailChangeError;
+use chat_core::people::invitation::{InvitationError, InvitationsNotSent, InvitationsNotSentReason, JoinError};
 use http::StatusCode;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue};
@@ -16,28 +16,28 @@ use crate::params::ParamError;
 /// # Source
 /// Specification, `POST /invites`: `BAD_REQUEST` for all but addresses that have accounts, which are
 /// `INVITATION_FAILED`.
-pub(super) fn invite(error: &InviteError) -> ErrorResponse {
+pub(super) fn invite(error: &InvitationError) -> ErrorResponse {
     match error {
-        InviteError::Unsent(unsent) => failed(unsent),
-        InviteError::NotAllowed(_)
-        | InviteError::NoAddress
-        | InviteError::NoSuchChannel(_)
-        | InviteError::MayNotSubscribeOthers
-        | InviteError::NoSuchInvitation
-        | InviteError::AlreadyRevoked => bad_request(BAD_REQUEST, error),
+        InvitationError::Unsent(unsent) => failed(unsent),
+        InvitationError::NotAllowed(_)
+        | InvitationError::NoAddress
+        | InvitationError::NoSuchChannel(_)
+        | InvitationError::MayNotSubscribeOthers
+        | InvitationError::NoSuchInvitation
+        | InvitationError::AlreadyRevoked => bad_request(BAD_REQUEST, error),
     }
 }
 
 fn failed(unsent: &InvitationsNotSent) -> ErrorResponse {
     let errors = unsent.skipped.iter().map(|skipped| {
-        let is_deactivated = skipped.because == chat_core::people::invitation::SkipReason::Deactivated;
+        let is_deactivated = skipped.because == chat_core::people::invitation::InviteeSkipReason::Deactivated;
         json!([skipped.address, skipped.because.to_string(), is_deactivated])
     });
     bad_request("INVITATION_FAILED", unsent)
         .with("errors", errors.collect::<Vec<Value>>())
-        .with("sent_invitations", unsent.because == NotSentReason::SomeSkipped)
+        .with("sent_invitations", unsent.because == InvitationsNotSentReason::SomeSkipped)
         .with("license_limit_reached", false)
-        .with("daily_limit_reached", unsent.because == NotSentReason::DailyLimit)
+        .with("daily_limit_reached", unsent.because == InvitationsNotSentReason::DailyLimit)
 }
 
 /// Invitations that are not accepted.

@@ -1,9 +1,9 @@
 //! What is said of messages that are not sent, not changed and not reacted to.
 
-use chat_core::messages::edit::EditError;
+use chat_core::messages::edit::MessageEditError;
 use chat_core::messages::reaction::ReactionError;
-use chat_core::permission::send::SendError;
-use chat_core::text::search_words::escaped;
+use chat_core::permission::send_message::SendError;
+use chat_core::text_processing::search_words::escape_html;
 
 use super::{BAD_REQUEST, ErrorResponse, bad_request};
 
@@ -11,7 +11,9 @@ use super::{BAD_REQUEST, ErrorResponse, bad_request};
 pub(super) fn send(error: &SendError) -> ErrorResponse {
     match error {
         SendError::NoChannelWithId(id) => bad_request("STREAM_DOES_NOT_EXIST", error).with("stream_id", id.0),
-        SendError::NoChannelNamed(name) => bad_request("STREAM_DOES_NOT_EXIST", error).with("stream", escaped(name)),
+        SendError::NoChannelNamed(name) => {
+            bad_request("STREAM_DOES_NOT_EXIST", error).with("stream", escape_html(name))
+        }
         SendError::ChannelWildcardRefused => bad_request("STREAM_WILDCARD_MENTION_NOT_ALLOWED", error),
         SendError::TopicWildcardRefused => bad_request("TOPIC_WILDCARD_MENTION_NOT_ALLOWED", error),
         SendError::NoChannel
@@ -36,34 +38,34 @@ pub(super) fn send(error: &SendError) -> ErrorResponse {
 }
 
 /// Returns the part of the table for edits and moves.
-pub(super) fn edit(error: &EditError) -> ErrorResponse {
+pub(super) fn edit(error: &MessageEditError) -> ErrorResponse {
     match error {
-        EditError::PartlyTooLate { first_allowed, allowed, total } => {
+        MessageEditError::PartlyTooLate { first_allowed, allowed, total } => {
             bad_request("MOVE_MESSAGES_TIME_LIMIT_EXCEEDED", error)
                 .with("first_message_id_allowed_to_move", first_allowed.0)
                 .with("total_messages_in_topic", *total)
                 .with("total_messages_allowed_to_move", *allowed)
         }
-        EditError::ContentChanged => {
+        MessageEditError::ContentChanged => {
             bad_request("EXPECTATION_MISMATCH", error).with("field_name", "prev_content_sha256")
         }
-        EditError::Send(error) => send(error),
-        EditError::Widget
-        | EditError::NothingToChange
-        | EditError::EditingOff
-        | EditError::NotPermitted
-        | EditError::ContentTooLate
-        | EditError::TopicTooLate
-        | EditError::ChannelTooLate
-        | EditError::DirectToChannel
-        | EditError::DirectTopic
-        | EditError::UnknownPropagate
-        | EditError::PropagateWithoutMove
-        | EditError::ContentAndChannel
-        | EditError::MoveNotPermitted
-        | EditError::Content(_)
-        | EditError::Topic(_)
-        | EditError::Channel(_) => bad_request(BAD_REQUEST, error),
+        MessageEditError::Send(error) => send(error),
+        MessageEditError::Widget
+        | MessageEditError::NothingToChange
+        | MessageEditError::EditingOff
+        | MessageEditError::NotPermitted
+        | MessageEditError::ContentTooLate
+        | MessageEditError::TopicTooLate
+        | MessageEditError::ChannelTooLate
+        | MessageEditError::DirectToChannel
+        | MessageEditError::DirectTopic
+        | MessageEditError::UnknownPropagate
+        | MessageEditError::PropagateWithoutMove
+        | MessageEditError::ContentAndChannel
+        | MessageEditError::MoveNotPermitted
+        | MessageEditError::Content(_)
+        | MessageEditError::Topic(_)
+        | MessageEditError::Channel(_) => bad_request(BAD_REQUEST, error),
     }
 }
 

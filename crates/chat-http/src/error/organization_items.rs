@@ -1,11 +1,11 @@
 //! The parts of the table for what an organization adds to its texts: linkifiers, playgrounds, custom emoji; and for
 //! pictures.
 
+use chat_core::organization::code_playgrounds::PlaygroundError;
 use chat_core::organization::custom_emoji::CustomEmojiError;
 use chat_core::organization::data_exports::DataExportError;
-use chat_core::organization::linkifiers::LinkifiersError;
-use chat_core::organization::playgrounds::PlaygroundsError;
-use chat_core::text::form_errors::FormErrors;
+use chat_core::organization::linkifiers::RealmLinkifierError;
+use chat_core::text_processing::form_errors::FormErrors;
 use chat_pictures::PictureError;
 use http::StatusCode;
 use serde_json::{Map, Value};
@@ -17,10 +17,10 @@ use super::{ApiError, BAD_REQUEST, ErrorResponse, bad_request, failure};
 pub enum OrganizationItemError {
     /// The linkifiers stay as they are.
     #[error(transparent)]
-    Linkifiers(#[from] LinkifiersError),
+    Linkifiers(#[from] RealmLinkifierError),
     /// The playgrounds stay as they are.
     #[error(transparent)]
-    Playgrounds(#[from] PlaygroundsError),
+    Playgrounds(#[from] PlaygroundError),
     /// The custom emoji stay as they are.
     #[error(transparent)]
     CustomEmoji(#[from] CustomEmojiError),
@@ -86,14 +86,14 @@ pub(super) fn error_response(error: &OrganizationItemError) -> ErrorResponse {
     }
 }
 
-impl From<LinkifiersError> for ApiError {
-    fn from(error: LinkifiersError) -> Self {
+impl From<RealmLinkifierError> for ApiError {
+    fn from(error: RealmLinkifierError) -> Self {
         OrganizationItemError::from(error).into()
     }
 }
 
-impl From<PlaygroundsError> for ApiError {
-    fn from(error: PlaygroundsError) -> Self {
+impl From<PlaygroundError> for ApiError {
+    fn from(error: PlaygroundError) -> Self {
         OrganizationItemError::from(error).into()
     }
 }
@@ -117,24 +117,24 @@ impl From<PictureError> for ApiError {
 }
 
 /// For linkifiers.
-fn linkifiers(error: &LinkifiersError) -> ErrorResponse {
+fn linkifiers(error: &RealmLinkifierError) -> ErrorResponse {
     match error {
-        LinkifiersError::Unfit(problems) => form(problems),
-        LinkifiersError::NotAllowed(_)
-        | LinkifiersError::NotFound
-        | LinkifiersError::TooMany
-        | LinkifiersError::NotAnOrder => bad_request(BAD_REQUEST, error),
+        RealmLinkifierError::Unfit(problems) => form(problems),
+        RealmLinkifierError::NotAllowed(_)
+        | RealmLinkifierError::NotFound
+        | RealmLinkifierError::TooMany
+        | RealmLinkifierError::NotAnOrder => bad_request(BAD_REQUEST, error),
     }
 }
 
 /// For playgrounds.
-fn playgrounds(error: &PlaygroundsError) -> ErrorResponse {
+fn playgrounds(error: &PlaygroundError) -> ErrorResponse {
     match error {
-        PlaygroundsError::Unfit(problems) => form(problems),
-        PlaygroundsError::NotAllowed(_)
-        | PlaygroundsError::NotFound
-        | PlaygroundsError::Language
-        | PlaygroundsError::TooMany => bad_request(BAD_REQUEST, error),
+        PlaygroundError::Unfit(problems) => form(problems),
+        PlaygroundError::NotAllowed(_)
+        | PlaygroundError::NotFound
+        | PlaygroundError::Language
+        | PlaygroundError::TooMany => bad_request(BAD_REQUEST, error),
     }
 }
 

@@ -1,42 +1,42 @@
 //! The part of the table for custom profile fields.
 
-use chat_core::people::profile::{ProfileError, ProfileValueError};
+use chat_core::people::custom_profile_fields::{ProfileFieldError, ProfileFieldValueError};
 
 use super::{BAD_REQUEST, ErrorResponse, bad_request};
 
-pub(super) fn field(error: &ProfileError) -> ErrorResponse {
+pub(super) fn field(error: &ProfileFieldError) -> ErrorResponse {
     match error {
-        ProfileError::NotAllowed(_)
-        | ProfileError::NoSuchField(_)
-        | ProfileError::SummaryFull
-        | ProfileError::SummaryRefused
-        | ProfileError::NoSuchKind
-        | ProfileError::Data(_)
-        | ProfileError::NameBlank
-        | ProfileError::NameTooLong
-        | ProfileError::HintTooLong
-        | ProfileError::InvalidCharacters(_)
-        | ProfileError::NameTaken
-        | ProfileError::TooMany
-        | ProfileError::DefaultUnchangeable
-        | ProfileError::NotAnOrder => bad_request(BAD_REQUEST, error),
+        ProfileFieldError::NotAllowed(_)
+        | ProfileFieldError::NoSuchField(_)
+        | ProfileFieldError::SummaryFull
+        | ProfileFieldError::SummaryRefused
+        | ProfileFieldError::NoSuchKind
+        | ProfileFieldError::Data(_)
+        | ProfileFieldError::NameBlank
+        | ProfileFieldError::NameTooLong
+        | ProfileFieldError::HintTooLong
+        | ProfileFieldError::InvalidCharacters(_)
+        | ProfileFieldError::NameTaken
+        | ProfileFieldError::TooMany
+        | ProfileFieldError::DefaultUnchangeable
+        | ProfileFieldError::NotAnOrder => bad_request(BAD_REQUEST, error),
     }
 }
 
-pub(super) fn answer(error: &ProfileValueError) -> ErrorResponse {
+pub(super) fn answer(error: &ProfileFieldValueError) -> ErrorResponse {
     match error {
-        ProfileValueError::Field(error) => field(error),
-        ProfileValueError::NotAString(_)
-        | ProfileValueError::NotAList
-        | ProfileValueError::TooLong { .. }
-        | ProfileValueError::InvalidCharacters(_)
-        | ProfileValueError::NotAChoice { .. }
-        | ProfileValueError::NotADate(_)
-        | ProfileValueError::NotAUrl(_)
-        | ProfileValueError::NoSuchUser(_)
-        | ProfileValueError::UserDeactivated(_)
-        | ProfileValueError::IsBot(_)
-        | ProfileValueError::NotEditable
-        | ProfileValueError::TooManyPeople(_) => bad_request(BAD_REQUEST, error),
+        ProfileFieldValueError::Field(error) => field(error),
+        ProfileFieldValueError::NotAString(_)
+        | ProfileFieldValueError::NotAList
+        | ProfileFieldValueError::TooLong { .. }
+        | ProfileFieldValueError::InvalidCharacters(_)
+        | ProfileFieldValueError::NotAChoice { .. }
+        | ProfileFieldValueError::NotADate(_)
+        | ProfileFieldValueError::NotAUrl(_)
+        | ProfileFieldValueError::NoSuchUser(_)
+        | ProfileFieldValueError::UserDeactivated(_)
+        | ProfileFieldValueError::IsBot(_)
+        | ProfileFieldValueError::NotEditable
+        | ProfileFieldValueError::TooManyPeople(_) => bad_request(BAD_REQUEST, error),
     }
 }

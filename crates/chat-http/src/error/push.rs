@@ -1,6 +1,6 @@
 //! The part of the table for devices that are notified.
 
-use chat_core::push::PushError;
+use chat_core::push_notifications::PushError;
 use http::StatusCode;
 
 use super::{BAD_REQUEST, ErrorResponse, bad_request};

@@ -1,6 +1,6 @@
 //! Which refusals another node may have made wrong in the meantime.
 
-use chat_core::permission::administer::AccountError;
+use chat_core::permission::account_administration::AccountChangeError;
 
 use super::{ApiError, BrowserRequestError};
 
@@ -23,7 +23,7 @@ impl ApiError {
                 | Self::Throttled(_)
                 | Self::ForDevelopment
                 | Self::Browser(BrowserRequestError::Csrf | BrowserRequestError::SetupCode)
-                | Self::Account(AccountError::Password(_) | AccountError::WrongPassword)
+                | Self::Account(AccountChangeError::Password(_) | AccountChangeError::WrongPassword)
                 | Self::NoQueue { .. }
                 | Self::NotInQueue { .. }
                 | Self::Panicked(_)

@@ -1,13 +1,13 @@
 //! The part of the table for what people choose for themselves and administrators for all.
 
-use chat_core::messages::topic_policy::TopicPolicyError;
+use chat_core::messages::topic_visibility_policy::TopicVisibilityPolicyError;
 use chat_core::organization::settings::OrganizationError;
-use chat_core::people::personal::alert::AlertWordError;
-use chat_core::people::personal::mute::MuteError;
-use chat_core::people::personal::navigation_view::NavigationViewError;
-use chat_core::people::personal::preference::PreferenceError;
-use chat_core::people::personal::snippet::SnippetError;
-use chat_core::people::personal::status::StatusError;
+use chat_core::people::personal_settings::alert_words::AlertWordError;
+use chat_core::people::personal_settings::muted_users::MuteError;
+use chat_core::people::personal_settings::navigation_view::NavigationViewError;
+use chat_core::people::personal_settings::preferences::PreferenceError;
+use chat_core::people::personal_settings::snippet::SnippetError;
+use chat_core::people::personal_settings::user_status::UserStatusError;
 use http::StatusCode;
 
 use super::{ApiError, BAD_REQUEST, ErrorResponse, bad_request};
@@ -18,13 +18,13 @@ use crate::authentication::PasswordLoginError;
 pub enum SettingChangeError {
     /// A status stays as it is.
     #[error(transparent)]
-    Status(#[from] StatusError),
+    Status(#[from] UserStatusError),
     /// A user is not muted, or stays it.
     #[error(transparent)]
     Mute(#[from] MuteError),
     /// A topic is followed as before.
     #[error(transparent)]
-    Topic(#[from] TopicPolicyError),
+    Topic(#[from] TopicVisibilityPolicyError),
     /// A topic of a channel that is not there for the caller cannot be unmuted, in the words of older clients.
     #[error("Topic is not muted")]
     TopicNotMuted,
@@ -101,8 +101,8 @@ impl From<OrganizationError> for ApiError {
     }
 }
 
-impl From<StatusError> for ApiError {
-    fn from(error: StatusError) -> Self {
+impl From<UserStatusError> for ApiError {
+    fn from(error: UserStatusError) -> Self {
         SettingChangeError::from(error).into()
     }
 }
@@ -125,8 +125,8 @@ impl From<MuteError> for ApiError {
     }
 }
 
-impl From<TopicPolicyError> for ApiError {
-    fn from(error: TopicPolicyError) -> Self {
+impl From<TopicVisibilityPolicyError> for ApiError {
+    fn from(error: TopicVisibilityPolicyError) -> Self {
         SettingChangeError::from(error).into()
     }
 }

@@ -8,7 +8,7 @@ fn a_failure_is_logged_with_all_its_causes() {
 
 #[test]
 fn a_search_that_takes_too_long_is_refused_as_one_that_would_take_as_long_again() {
-    let error_response = ApiError::from(StoreError(Box::new(chat_core::TooCostly))).error_response();
+    let error_response = ApiError::from(StoreError(Box::new(chat_core::SearchTimeout))).error_response();
     assert_eq!((error_response.status, error_response.code), (StatusCode::BAD_REQUEST, BAD_REQUEST));
     assert!(error_response.text.starts_with("This search takes too long"));
 }

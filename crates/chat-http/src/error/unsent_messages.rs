@@ -1,8 +1,8 @@
 //! The part of the table for what is not a message yet, or not any more.
 
 use chat_core::messages::draft::DraftError;
-use chat_core::messages::scheduled::ScheduledError;
-use chat_core::people::typing::TypingError;
+use chat_core::messages::scheduled::ScheduledMessageError;
+use chat_core::people::typing_notifications::TypingError;
 use http::StatusCode;
 
 use super::messages::{edit, send};
@@ -25,15 +25,15 @@ pub(super) fn typing(error: &TypingError) -> ErrorResponse {
 }
 
 /// Scheduled messages.
-pub(super) fn scheduled(error: &ScheduledError) -> ErrorResponse {
+pub(super) fn scheduled(error: &ScheduledMessageError) -> ErrorResponse {
     match error {
-        ScheduledError::NoneSuch => ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, error),
-        ScheduledError::NothingToChange
-        | ScheduledError::NoReceiver
-        | ScheduledError::NoTopic
-        | ScheduledError::NotInFuture
-        | ScheduledError::TooLate
-        | ScheduledError::TooMany => bad_request(BAD_REQUEST, error),
+        ScheduledMessageError::NoneSuch => ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, error),
+        ScheduledMessageError::NothingToChange
+        | ScheduledMessageError::NoReceiver
+        | ScheduledMessageError::NoTopic
+        | ScheduledMessageError::NotInFuture
+        | ScheduledMessageError::TooLate
+        | ScheduledMessageError::TooMany => bad_request(BAD_REQUEST, error),
     }
 }
 

@@ -1,9 +1,9 @@
 //! The errors of the workflows of `chat-core`, each of whose causes has its own place in the table.
 
+use chat_core::event_log::decision_queue::StaleDecisionError;
 use chat_core::files::UploadError;
-use chat_core::log::decision::StaleDecisionError;
 use chat_core::messages::compose::ComposeError;
-use chat_core::messages::ports::WorkflowError;
+use chat_core::messages::workflow_context::MessageWorkflowError;
 
 use super::{ApiError, InternalError, OrganizationItemError};
 
@@ -35,23 +35,23 @@ impl From<ComposeError> for ApiError {
     }
 }
 
-impl From<WorkflowError> for ApiError {
-    fn from(error: WorkflowError) -> Self {
+impl From<MessageWorkflowError> for ApiError {
+    fn from(error: MessageWorkflowError) -> Self {
         match error {
-            WorkflowError::Authentication(error) => error.into(),
-            WorkflowError::Permission(error) => error.into(),
-            WorkflowError::Channel(error) => error.into(),
-            WorkflowError::Topic(error) => error.into(),
-            WorkflowError::Message(error) => error.into(),
-            WorkflowError::Compose(error) => error.into(),
-            WorkflowError::Draft(error) => error.into(),
-            WorkflowError::Scheduled(error) => error.into(),
-            WorkflowError::Edit(error) => error.into(),
-            WorkflowError::Delete(error) => error.into(),
-            WorkflowError::Reaction(error) => error.into(),
-            WorkflowError::Widget(error) => error.into(),
-            WorkflowError::Store(error) => error.into(),
-            WorkflowError::Stale(error) => error.into(),
+            MessageWorkflowError::Authentication(error) => error.into(),
+            MessageWorkflowError::Permission(error) => error.into(),
+            MessageWorkflowError::Channel(error) => error.into(),
+            MessageWorkflowError::Topic(error) => error.into(),
+            MessageWorkflowError::Message(error) => error.into(),
+            MessageWorkflowError::Compose(error) => error.into(),
+            MessageWorkflowError::Draft(error) => error.into(),
+            MessageWorkflowError::Scheduled(error) => error.into(),
+            MessageWorkflowError::Edit(error) => error.into(),
+            MessageWorkflowError::Delete(error) => error.into(),
+            MessageWorkflowError::Reaction(error) => error.into(),
+            MessageWorkflowError::Widget(error) => error.into(),
+            MessageWorkflowError::Store(error) => error.into(),
+            MessageWorkflowError::Stale(error) => error.into(),
         }
     }
 }

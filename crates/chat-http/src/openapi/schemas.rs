@@ -1,7 +1,7 @@
 //! The objects that more than one answer has.
 
-use chat_core::model::message::{Flag, flag_names};
-use chat_core::wire::settings::{SETTINGS, UserSettingDefaults};
+use chat_core::model::message::{MessageFlag, wire_flag_names};
+use chat_core::wire_format::user_settings::{USER_SETTINGS, UserSettingDefault};
 use serde_json::{Map, Value};
 
 use super::{error_schema, event_schemas};
@@ -152,8 +152,15 @@ fn linkifier() -> JsonSchema {
 }
 
 fn message() -> JsonSchema {
-    let flags = [Flag::Read, Flag::Starred, Flag::Collapsed, Flag::Mentioned, Flag::HasAlertWord, Flag::Historical];
-    let named = flag_names(&flags).chain(MORE_FLAGS);
+    let flags = [
+        MessageFlag::Read,
+        MessageFlag::Starred,
+        MessageFlag::Collapsed,
+        MessageFlag::Mentioned,
+        MessageFlag::HasAlertWord,
+        MessageFlag::Historical,
+    ];
+    let named = wire_flag_names(&flags).chain(MORE_FLAGS);
     JsonSchema::object(
         message_members()
             .into_iter()
@@ -209,22 +216,22 @@ fn past() -> JsonSchema {
 /// Returns the preferences of a user, by their names.
 fn preferences() -> JsonSchema {
     let of =
-        |(name, _, preset): &(&'static str, _, UserSettingDefaults)| required_schema_member(name, preference(*preset));
+        |(name, _, preset): &(&'static str, _, UserSettingDefault)| required_schema_member(name, preference(*preset));
     let set = JsonSchema::object(texts(["key", "text"]));
     let more = [
         optional_schema_member("timezone", JsonSchema::string()),
         required_schema_member("available_notification_sounds", JsonSchema::list(JsonSchema::string())),
         required_schema_member("emojiset_choices", JsonSchema::list(set)),
     ];
-    JsonSchema::object(SETTINGS.iter().map(of).chain(more))
+    JsonSchema::object(USER_SETTINGS.iter().map(of).chain(more))
 }
 
 /// Returns what a preference can be.
-pub(crate) fn preference(preset: UserSettingDefaults) -> JsonSchema {
+pub(crate) fn preference(preset: UserSettingDefault) -> JsonSchema {
     match preset {
-        UserSettingDefaults::Flag(_) => JsonSchema::boolean(),
-        UserSettingDefaults::Number(_) => JsonSchema::integer(),
-        UserSettingDefaults::Word(_) => JsonSchema::string(),
+        UserSettingDefault::Flag(_) => JsonSchema::boolean(),
+        UserSettingDefault::Number(_) => JsonSchema::integer(),
+        UserSettingDefault::Word(_) => JsonSchema::string(),
     }
 }
 

@@ -290,7 +290,7 @@ async fn who_hides_an_address_tells_a_new_one_to_those_alone_who_are_shown_it() 
 #[tokio::test]
 async fn an_address_that_cannot_be_ones_own_is_refused_and_nothing_is_sent() {
     let (app, sam, _) = secretive().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let ask = async |who: &Person, address: &str| {
         let values = [("email", address), ("full_name", "Other Name")];
         app.call(who, "PATCH /settings", &values).await
@@ -302,7 +302,7 @@ async fn an_address_that_cannot_be_ones_own_is_refused_and_nothing_is_sent() {
     assert!(letters(&app).await.is_empty());
     let of_people = |user: &chat_core::model::user::User| user.full_name == "Other Name";
     assert!(!app.realm().users().any(|user| of_people(user)));
-    assert!(app.realm().at() >= before);
+    assert!(app.realm().log_position() >= before);
     // Existing clients send whole forms.
     app.call(&sam, "PATCH /settings", &[("email", "SAM@example.org")]).await.success();
     app.call(&sam, "PATCH /settings", &[("email", "")]).await.success();

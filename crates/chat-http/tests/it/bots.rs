@@ -1,10 +1,10 @@
 //! Bots, and what their programs keep.
 
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::UserId;
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::store::RealmStore as _;
-use chat_core::model::change::RealmChange;
 use chat_core::model::realm::Realm;
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::role::{PermissionPolicy, Role};
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn of_type(events: &[Value], kind: &str) -> Vec<Value> {
 async fn a_bot_is_made_with_a_key_that_works_and_a_members_rights() {
     let app = TestApp::found().await;
     let mel = app.person("mel", Role::Member).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let response = app.call(&mel, "POST /bots", &NEW).await.success();
     for key in ["default_sending_stream", "default_events_register_stream"] {
         assert_eq!(response[key], Value::Null, "{key}");
@@ -66,7 +66,7 @@ async fn a_bot_that_cannot_be_made_is_not() {
     let app = TestApp::found().await;
     let people = everybody(&app).await;
     let bot = made(&app, &app.ada, "weather").await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let other = [("full_name", "Other"), ("short_name", "other")];
     let cases: [(&Person, Sent<'_>, &str); 13] = [
         (&people[4], &other, "Not allowed for guest users"),
@@ -98,7 +98,7 @@ async fn the_realm_chooses_who_makes_bots() {
     let mut document = Realm::clone(realm.realm().unwrap());
     document.rules.create_bots = PermissionPolicy::Administrators;
     let changes = vec![RealmChange::Realm(Box::new(document))];
-    let commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    let commit = RealmCommit { decided_at: realm.changed_at(), at_s: NOW_S, changes, ..RealmCommit::default() };
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     made(&app, &people[1], "first").await;
     for person in &people[2..4] {
@@ -129,7 +129,7 @@ async fn a_bot_is_renamed_and_handed_over() {
     let (mel, sam) = (app.person("mel", Role::Member).await, app.person("sam", Role::Member).await);
     let bot = made(&app, &mel, "weather").await;
     let path = format!("PATCH /bots/{}", bot.id);
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let owner = sam.id.to_string();
     let response = app.call(&mel, &path, &[("full_name", " Climate "), ("bot_owner_id", &owner)]).await.success();
     assert_eq!((&response["full_name"], &response["bot_owner"]), (&json!("Climate"), &json!("sam@example.org")));
@@ -145,7 +145,7 @@ async fn a_bot_is_renamed_and_handed_over() {
     let ops: Vec<_> = of_type(&events, "realm_bot").iter().map(|event| event["op"].clone()).collect();
     assert_eq!(ops, ["update", "delete", "add", "update"]);
     app.call(&mel, &path, &[("full_name", "Mine")]).await.refused("Insufficient permission");
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&sam, &path, &[("full_name", "Climate"), ("bot_owner_id", &owner)]).await.success();
     app.call(&sam, &path, &[]).await.success();
     assert_nothing_written(&app, before, "what is so already");
@@ -164,7 +164,7 @@ async fn a_bot_is_changed_by_its_owner_and_administrators_alone() {
         format!("POST /bots/{}/api_key/regenerate", bot.id),
         format!("DELETE /bots/{}", bot.id),
     ];
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for call in &calls {
         for who in [mona, &sam] {
             app.call(who, call, &[("full_name", "Mine")]).await.refused("Insufficient permission");
@@ -200,7 +200,7 @@ async fn a_new_key_ends_the_one_before() {
     let app = TestApp::found().await;
     let mel = app.person("mel", Role::Member).await;
     let bot = made(&app, &mel, "weather").await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let response = app.call(&mel, &format!("POST /bots/{}/api_key/regenerate", bot.id), &[]).await.success();
     let key = response["api_key"].as_str().unwrap().to_owned();
     assert_eq!(app.call(&bot, "GET /users/me", &[]).await.error().0, 401);
@@ -214,13 +214,13 @@ async fn a_closed_bot_opens_nothing_until_an_administrator_reopens_it() {
     let app = TestApp::found().await;
     let mel = app.person("mel", Role::Member).await;
     let bot = made(&app, &mel, "weather").await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&mel, &format!("DELETE /bots/{}", bot.id), &[]).await.success();
     let events = of_type(&events_after(&app, before).await, "realm_bot");
     let expected = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": bot.id, "is_active": false}});
     assert_eq!(events, [expected]);
     assert_eq!(app.call(&bot, "GET /users/me", &[]).await.error(), (401, "UNAUTHORIZED", "Account is deactivated"));
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&mel, &format!("DELETE /bots/{}", bot.id), &[]).await.success();
     assert_nothing_written(&app, before, "closed twice");
     app.call(&app.ada, &format!("POST /users/{}/reactivate", bot.id), &[]).await.success();
@@ -234,7 +234,7 @@ async fn a_bot_answers_no_profile_field() {
     let field = [("name", "One"), ("field_type", "1")];
     let id = app.call(&app.ada, "POST /realm/profile_fields", &field).await.success()["id"].clone();
     let data = json!([{"id": id, "value": "x"}]).to_string();
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let response = app.call(&bot, "PATCH /users/me/profile_data", &[("data", &data)]).await;
     response.refused("This endpoint does not accept bot requests.");
     let response = app.call(&app.ada, &format!("PATCH /users/{}", bot.id), &[("profile_data", &data)]).await;

@@ -10,16 +10,20 @@ mod unread;
 
 use std::sync::Arc;
 
-use chat_core::id::{ChannelId, DirectId, EventId, MessageId, UserGroupId, UserId};
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::event::{ClientCapability, EventAudience, EventReader, EventRecord, MessageEvent, QueueFilter};
-use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::event_log::event::{
+    ClientCapability, EventAudience, EventReceiver, LogRecord, NewMessageEvent, QueueFilter,
+};
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::{EventLog as _, RealmStore as _};
+use chat_core::id::{ChannelId, DirectConversationId, EventId, MessageId, UserGroupId, UserId};
 use chat_core::messages::store::{MessageDestination, MessageStore as _, NewMessage, SendOutcome};
-use chat_core::model::change::{ItemKind, RealmChange, UserItemKind};
-use chat_core::model::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
-use chat_core::model::message::{ContentFlags, Flag, Message, Recipient};
+use chat_core::model::channel::{
+    Channel, ChannelPostPolicy, ChannelPrivacy, Subscription, SubscriptionNotificationSettings,
+};
+use chat_core::model::message::{ContentFlags, Message, MessageFlag, Recipient};
+use chat_core::model::realm_change::{RealmChange, RealmItemKind, UserItemKind};
 use chat_core::model::role::Role;
-use chat_core::wire::{DisplayRecipient, MessageSender};
+use chat_core::wire_format::{DisplayRecipient, MessageSender};
 use serde_json::{Value, json};
 
 use crate::test_app::{NOW_S, Person, TestApp, TestResponse};
@@ -30,7 +34,7 @@ fn channel(app: &TestApp, name: &str) -> i64 {
 }
 
 async fn commit(app: &TestApp, changes: Vec<RealmChange>) {
-    let commit = RealmCommit { decided_at: app.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    let commit = RealmCommit { decided_at: app.realm().changed_at(), at_s: NOW_S, changes, ..RealmCommit::default() };
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
@@ -41,14 +45,14 @@ async fn subscribe(app: &TestApp, who: &Person, channel: i64) {
         color: "#c2c2c2".to_owned(),
         is_muted: false,
         pin_to_top: false,
-        notifications: ChannelNotifications::default(),
+        notifications: SubscriptionNotificationSettings::default(),
     };
     commit(app, vec![RealmChange::Subscription(Box::new(subscription))]).await;
 }
 
 /// A new private channel of these people.
 async fn private(app: &TestApp, name: &str, people: &[&Person]) -> i64 {
-    let id = app.realm().new_id(1);
+    let id = app.realm().nth_unused_id(1);
     let channel = Channel {
         id: ChannelId(id),
         name: name.to_owned(),
@@ -56,8 +60,8 @@ async fn private(app: &TestApp, name: &str, people: &[&Person]) -> i64 {
         rendered_description: String::new(),
         created_s: NOW_S,
         creator_id: None,
-        privacy: Privacy::PrivateSharedHistory,
-        post_policy: PostPolicy::Everyone,
+        privacy: ChannelPrivacy::PrivateSharedHistory,
+        post_policy: ChannelPostPolicy::Everyone,
         message_retention_days: None,
         can_remove_subscribers_group: UserGroupId(1),
         is_archived: false,
@@ -73,7 +77,7 @@ async fn append(app: &TestApp, from: &Person, to: MessageDestination, (topic, co
     let message = Message {
         id: MessageId(0),
         sender_id: UserId(from.id),
-        recipient: Recipient::Direct(DirectId(0)),
+        recipient: Recipient::Direct(DirectConversationId(0)),
         direct_users: match &to {
             MessageDestination::Direct(users) => users.clone(),
             MessageDestination::Channel { .. } => Vec::new(),
@@ -89,7 +93,7 @@ async fn append(app: &TestApp, from: &Person, to: MessageDestination, (topic, co
         reactions: Vec::new(),
         submessages: Vec::new(),
     };
-    let event = MessageEvent {
+    let event = NewMessageEvent {
         message,
         sender: MessageSender {
             email: from.email.clone(),
@@ -103,8 +107,8 @@ async fn append(app: &TestApp, from: &Person, to: MessageDestination, (topic, co
         wildcard: false,
         local: None,
     };
-    let message = NewMessage { decided_at: app.realm().changed(), to, event, attachments: Vec::new() };
-    match app.store.append(message).await.unwrap() {
+    let message = NewMessage { decided_at: app.realm().changed_at(), to, event, attachments: Vec::new() };
+    match app.store.append_message(message).await.unwrap() {
         SendOutcome::Done { id, .. } => id.0,
         SendOutcome::Stale(at) => panic!("the realm changed at {at}"),
     }
@@ -118,7 +122,8 @@ async fn say(app: &TestApp, from: &Person, channel: i64, (topic, content): (&str
 
 /// Says something to some people.
 async fn tell(app: &TestApp, from: &Person, to: &[&Person], content: &str) -> i64 {
-    let EventAudience::Users(users) = EventAudience::users(to.iter().chain([&from]).map(|person| UserId(person.id)))
+    let EventAudience::Users(users) =
+        EventAudience::from_users(to.iter().chain([&from]).map(|person| UserId(person.id)))
     else {
         panic!("no users")
     };
@@ -127,19 +132,30 @@ async fn tell(app: &TestApp, from: &Person, to: &[&Person], content: &str) -> i6
 
 /// What a queue of `who` that understands bulk deletion, or does not, was told since, without the places in the log.
 async fn heard_by(app: &TestApp, who: &Person, (since, bulk): (EventId, bool)) -> Vec<Value> {
-    let records: Vec<Arc<EventRecord>> = app.store.after(since, 10_000).await.unwrap().unwrap();
+    let records: Vec<Arc<LogRecord>> = app.store.records_after(since, 10_000).await.unwrap().unwrap();
     let realm = app.realm();
     let user = realm.user(UserId(who.id)).unwrap();
     let capabilities = bulk.then_some(ClientCapability::BulkMessageDeletion).into_iter().collect();
     let filter = QueueFilter { capabilities, ..QueueFilter::default() };
     let mut heard = Vec::new();
-    for record in records.iter().filter(|record| filter.accepts(record, user, &realm)) {
+    for record in records.iter().filter(|record| filter.accepts_event(record, user, &realm)) {
         let mut flags = Vec::new();
-        if let Some(id) = record.wants_flags_of() {
-            flags = app.store.find(user.id, &[id]).await.unwrap().pop().map(|(_, flags)| flags).unwrap_or_default();
+        if let Some(id) = record.message_needing_flags() {
+            flags = app
+                .store
+                .find_messages(user.id, &[id])
+                .await
+                .unwrap()
+                .pop()
+                .map(|(_, flags)| flags)
+                .unwrap_or_default();
         }
         let mut text = String::new();
-        record.write(&EventReader { user, queue_id: "q", filter: &filter, realm: &realm }, &flags, &mut text);
+        record.write_event_json(
+            &EventReceiver { user, queue_id: "q", filter: &filter, realm: &realm },
+            &flags,
+            &mut text,
+        );
         let mut event: Value = serde_json::from_str(&text).unwrap();
         event.as_object_mut().unwrap().remove("id");
         heard.push(event);
@@ -160,11 +176,11 @@ async fn heard_of_messages(app: &TestApp, who: &Person, since: EventId) -> Vec<V
 
 /// The message, when it is there still.
 async fn message(app: &TestApp, id: i64) -> Option<Message> {
-    app.store.find(UserId(9), &[MessageId(id)]).await.unwrap().pop().map(|(message, _)| message)
+    app.store.find_messages(UserId(9), &[MessageId(id)]).await.unwrap().pop().map(|(message, _)| message)
 }
 
-async fn flags(app: &TestApp, who: &Person, id: i64) -> Vec<Flag> {
-    app.store.find(UserId(who.id), &[MessageId(id)]).await.unwrap().remove(0).1
+async fn flags(app: &TestApp, who: &Person, id: i64) -> Vec<MessageFlag> {
+    app.store.find_messages(UserId(who.id), &[MessageId(id)]).await.unwrap().remove(0).1
 }
 
 async fn react(app: &TestApp, who: &Person, id: i64, parameters: &[(&str, &str)]) -> TestResponse {
@@ -182,7 +198,7 @@ async fn what_may_not_be_read_cannot_be_touched() {
     let hidden = private(&app, "hidden", &[&sam]).await;
     let message = say(&app, &sam, hidden, ("lunch", "hi")).await;
     let direct = tell(&app, &sam, &[&app.ada], "psst").await;
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     for id in [message, direct, 1, 999_999] {
         react(&app, &eve, id, &[("emoji_name", "tada")]).await.refused("Invalid message(s)");
         unreact(&app, &eve, id, &[("emoji_name", "tada")]).await.refused("Invalid message(s)");
@@ -198,6 +214,6 @@ async fn what_may_not_be_read_cannot_be_touched() {
         mark("starred").await.refused("Invalid message(s)");
         assert_eq!(mark("read").await.success()["messages"], json!([id]));
     }
-    assert_eq!(app.store.head(), head);
-    assert!(app.store.flagged(UserId(eve.id), Flag::Starred).await.unwrap().is_empty());
+    assert_eq!(app.store.last_event_id(), head);
+    assert!(app.store.flagged_message_ids(UserId(eve.id), MessageFlag::Starred).await.unwrap().is_empty());
 }

@@ -80,7 +80,7 @@ async fn found(app: &TestApp, maker: &Person, name: &str, (people, parameters): 
 
 /// The place of the last change, to see that there was none.
 fn mark(app: &TestApp) -> (i64, usize) {
-    (app.realm().changed().0, app.realm().channels().count())
+    (app.realm().changed_at().0, app.realm().channels().count())
 }
 
 async fn names(app: &TestApp, who: &Person, parameters: &[(&str, &str)]) -> Vec<String> {

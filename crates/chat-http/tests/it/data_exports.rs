@@ -2,7 +2,7 @@
 
 use chat_core::files::{FileKey, FileStore as _};
 use chat_core::id::UserId;
-use chat_core::model::change::{ItemKind, RealmChange};
+use chat_core::model::realm_change::{RealmChange, RealmItemKind};
 use chat_core::model::role::Role;
 use chat_core::organization::data_exports::{DataExport, DataExportStatus, DataExportType};
 use serde_json::{Value, json};
@@ -17,8 +17,8 @@ const EVENTS: &str = r#"["realm_export","realm_export_consent"]"#;
 
 /// An archive that was made long ago, with these bytes.
 pub(crate) async fn archived(app: &TestApp) -> i64 {
-    let id = app.realm().new_item_id(ItemKind::DataExport);
-    app.files.put(&FileKey::of_data_export(id), b"0123456789".as_slice().into()).await.unwrap();
+    let id = app.realm().new_realm_item_id(RealmItemKind::DataExport);
+    app.files.put_bytes(&FileKey::of_data_export(id), b"0123456789".as_slice().into()).await.unwrap();
     keep(app, id, DataExportStatus::Succeeded { at_s: NOW_S - 60, size_bytes: 10 }).await;
     id
 }
@@ -31,7 +31,7 @@ async fn keep(app: &TestApp, id: i64, status: DataExportStatus) {
         status,
         has_bytes: true,
     };
-    put(app, vec![RealmChange::Item { kind: ItemKind::DataExport, id, document: Some(json!(export)) }]).await;
+    put(app, vec![RealmChange::Item { kind: RealmItemKind::DataExport, id, document: Some(json!(export)) }]).await;
 }
 
 async fn listed(app: &TestApp) -> Value {
@@ -75,7 +75,7 @@ async fn only_administrators_have_anything_to_do_with_exports() {
     let people = everybody(&app).await;
     let id = archived(&app).await;
     let (delete, path) = (format!("DELETE /export/realm/{id}"), format!("/exports/organization-{id}.tar.gz"));
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for call in [LIST, REQUEST, &delete, "GET /export/realm/consents"] {
         for person in &people[2..] {
             app.call(person, call, &[]).await.refused("Must be an organization administrator");
@@ -122,7 +122,7 @@ async fn what_is_no_archive_is_not_deleted_or_found() {
     let pending = app.call(&app.ada, REQUEST, &[]).await.success()["id"].as_i64().unwrap();
     keep(&app, pending + 100, DataExportStatus::Failed { at_s: NOW_S }).await;
     keep(&app, pending + 101, DataExportStatus::Started { node: "a".to_owned(), until_s: NOW_S }).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for (id, text) in [
         (pending, "Export still in progress"),
         (pending + 100, "Export failed, nothing to delete"),
@@ -141,7 +141,7 @@ async fn what_is_no_archive_is_not_deleted_or_found() {
 #[tokio::test]
 async fn an_export_is_refused_that_comes_too_often_or_leaves_no_owner_where_it_goes() {
     let app = TestApp::found().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let consent = "Make sure at least one Organization Owner is consenting to the export or contact the administrator \
                    of this server for help.";
     app.call(&app.ada, REQUEST, &[("export_type", "2")]).await.refused(consent);
@@ -156,7 +156,7 @@ async fn an_export_is_refused_that_comes_too_often_or_leaves_no_owner_where_it_g
     for _ in 0..5 {
         app.call(&app.ada, REQUEST, &[]).await.success();
     }
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&app.ada, REQUEST, &[]).await.refused("Exceeded rate limit.");
     assert_nothing_written(&app, before, "too often");
 }

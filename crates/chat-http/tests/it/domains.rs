@@ -13,7 +13,7 @@ async fn listed(app: &TestApp) -> Value {
 async fn an_owner_adds_changes_and_removes_a_domain_and_everybody_hears_it() {
     let app = TestApp::found().await;
     assert_eq!(listed(&app).await, json!([]));
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let response = app.call(&app.ada, "POST /realm/domains", &[("domain", " Example.ORG ")]).await.success();
     assert!(response["new_domain"][0].is_i64());
     assert_eq!(response["new_domain"][1], json!("example.org"));
@@ -41,7 +41,7 @@ async fn an_owner_adds_changes_and_removes_a_domain_and_everybody_hears_it() {
 async fn a_domain_that_is_none_or_there_already_or_not_there_changes_nothing() {
     let app = TestApp::found().await;
     app.call(&app.ada, "POST /realm/domains", &[("domain", "example.org")]).await.success();
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for (domain, text) in [
         ("", "Invalid domain: Domain can't be empty."),
         ("example", "Invalid domain: Domain must have at least one dot (.)"),
@@ -65,7 +65,7 @@ async fn only_owners_change_domains_and_all_accounts_see_them() {
     let app = TestApp::found().await;
     let people = everybody(&app).await;
     app.call(&app.ada, "POST /realm/domains", &[("domain", "example.org")]).await.success();
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for call in ["POST /realm/domains", "PATCH /realm/domains/example.org", "DELETE /realm/domains/example.org"] {
         let parameters = [("domain", "other.org"), ("allow_subdomains", "true")];
         for person in &people[1..] {

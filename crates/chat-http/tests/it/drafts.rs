@@ -1,8 +1,8 @@
 //! `/drafts`.
 
+use chat_core::event_log::event::EventBody;
+use chat_core::event_log::store::EventLog as _;
 use chat_core::id::EventId;
-use chat_core::log::event::EventBody;
-use chat_core::log::store::EventLog as _;
 use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
@@ -30,8 +30,8 @@ fn general(app: &TestApp) -> i64 {
 
 /// The events of drafts since, whoever they are for.
 async fn draft_events(app: &TestApp, since: EventId) -> Vec<Value> {
-    let records = app.store.after(since, 1_000).await.unwrap().unwrap();
-    let drafts = records.iter().filter(|record| record.kind() == "drafts");
+    let records = app.store.records_after(since, 1_000).await.unwrap().unwrap();
+    let drafts = records.iter().filter(|record| record.event_type() == "drafts");
     drafts
         .filter_map(|record| match &record.event.as_ref()?.body {
             EventBody::Plain { event, .. } => Some(event.clone()),
@@ -49,7 +49,7 @@ fn with_id(mut draft: Value, id: &Value) -> Value {
 async fn drafts_are_kept_listed_told_changed_and_deleted() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     let (first, second) = (direct(&[sam.id], "psst"), in_channel(general(&app), "lunch"));
     let ids = create(&app, &app.ada, &json!([first, second])).await.success()["ids"].clone();
     let (first, second) = (with_id(first, &ids[0]), with_id(second, &ids[1]));

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chat_core::event_log::event::{EventAudience, NewEvent, NewMessageEvent, QueueFilter};
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::event_log::store::{EventLog as _, EventQueueStore, RealmStore as _};
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::log::commit::RealmCommit;
-use chat_core::log::event::{EventAudience, MessageEvent, NewEvent, QueueFilter};
-use chat_core::log::store::{EventLog as _, QueueStore, RealmStore as _};
 use chat_core::messages::store::{MessageDestination, MessageStore as _, NewMessage, SendOutcome};
-use chat_core::model::channel::Privacy;
+use chat_core::model::channel::ChannelPrivacy;
 use chat_core::model::message::{ContentFlags, Message, Recipient};
 use chat_core::model::role::Role;
-use chat_core::wire::{DisplayRecipient, MessageSender};
+use chat_core::wire_format::{DisplayRecipient, MessageSender};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -52,11 +52,11 @@ impl TestApp {
         let realm = self.realm();
         let channel = realm.channel_by_name("general").unwrap();
         let event = message(who, channel.id, (topic, content));
-        let public = channel.privacy == Privacy::Public;
+        let public = channel.privacy == ChannelPrivacy::Public;
         let to = MessageDestination::Channel { channel_id: channel.id, public };
         let sent = self
             .store
-            .append(NewMessage { decided_at: realm.changed(), to, event, attachments: Vec::new() })
+            .append_message(NewMessage { decided_at: realm.changed_at(), to, event, attachments: Vec::new() })
             .await
             .unwrap();
         match sent {
@@ -67,15 +67,15 @@ impl TestApp {
 
     /// Tells something to people, past the wire.
     async fn tell(&self, audience: EventAudience, event: Value) -> i64 {
-        let decided_at = self.realm().changed();
-        let events = vec![NewEvent::plain(audience, event)];
+        let decided_at = self.realm().changed_at();
+        let events = vec![NewEvent::same_for_everyone(audience, event)];
         self.store.commit(RealmCommit { decided_at, at_s: NOW_S, events, ..RealmCommit::default() }).await.unwrap();
-        self.store.head().0
+        self.store.last_event_id().0
     }
 }
 
-fn message(who: &Person, channel_id: ChannelId, (topic, content): (&str, &str)) -> MessageEvent {
-    MessageEvent {
+fn message(who: &Person, channel_id: ChannelId, (topic, content): (&str, &str)) -> NewMessageEvent {
+    NewMessageEvent {
         message: Message {
             id: MessageId(0),
             sender_id: UserId(who.id),
@@ -88,7 +88,7 @@ fn message(who: &Person, channel_id: ChannelId, (topic, content): (&str, &str)) 
             client: "test".to_owned(),
             content_flags: ContentFlags::default(),
             last_edit_s: None,
-            revision: EventId::NONE,
+            revision: EventId::BEFORE_FIRST,
             reactions: Vec::new(),
             submessages: Vec::new(),
         },
@@ -136,7 +136,7 @@ async fn what_was_confirmed_does_not_come_again_and_what_was_not_does() {
     assert_eq!(contents(&app.now(&app.ada, &queue).await), ["one", "two"]);
     queue.last = first[0]["id"].as_i64().unwrap();
     assert_eq!(contents(&app.now(&app.ada, &queue).await), ["two"]);
-    queue.last = app.store.head().0;
+    queue.last = app.store.last_event_id().0;
     assert_eq!(contents(&app.now(&app.ada, &queue).await), Vec::<&str>::new());
 }
 
@@ -243,7 +243,7 @@ async fn a_deleted_queue_is_gone_and_cannot_be_deleted_again() {
     ] {
         assert_eq!((response.status.as_u16(), response.body["code"].as_str()), (400, Some("BAD_EVENT_QUEUE_ID")));
     }
-    assert!(QueueStore::find(app.store.as_ref(), &queue.id).await.unwrap().is_none());
+    assert!(EventQueueStore::find_queue(app.store.as_ref(), &queue.id).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -276,7 +276,7 @@ async fn an_event_nobody_was_told_is_not_in_the_queue() {
 async fn a_queue_whose_events_are_pruned_ends_with_the_code_at_which_clients_register_again() {
     let app = TestApp::found().await;
     // Of a time that memory does not reach back to.
-    let old = chat_core::log::store::EventQueue {
+    let old = chat_core::event_log::store::EventQueue {
         id: "old".to_owned(),
         user_id: UserId(app.ada.id),
         filter: QueueFilter::default(),
@@ -284,10 +284,10 @@ async fn a_queue_whose_events_are_pruned_ends_with_the_code_at_which_clients_reg
         seen_s: NOW_S,
         idle_limit_s: 600,
     };
-    app.store.register(old).await.unwrap();
+    app.store.register_queue(old).await.unwrap();
     app.say(&app.ada, "t", "one").await;
     app.say(&app.ada, "t", "two").await;
-    app.store.prune(NOW_S * 10).await.unwrap();
+    app.store.prune_records(NOW_S * 10).await.unwrap();
     for last in [-1, i64::MAX] {
         let queue = Queue { id: "old".to_owned(), last };
         let response = app.poll(&app.ada, &queue, &[("dont_block", "true")]).await;

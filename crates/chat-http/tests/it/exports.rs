@@ -2,22 +2,23 @@
 
 use std::collections::BTreeMap;
 
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::files::{AttachmentStore as _, PathId};
 use chat_core::id::UserId;
-use chat_core::log::store::RealmStore as _;
-use chat_core::model::change::ItemKind;
+use chat_core::import_export::export::{
+    ExportContent, ExportStore as _, ExportTableFile, ExportWriteError, ExportWriter, ExportedUploadFile,
+    OrganizationExport,
+};
+use chat_core::import_export::import::export_tables::{MessageFile, RealmTables};
+use chat_core::import_export::import::{
+    self, ImportCheckpoint, ImportReferences, ImportStepOutcome, ImportStore as _, ImportedImageUrls, MessageSurvey,
+    OrganizationImportSource, TransferReport,
+};
+use chat_core::model::realm_change::RealmItemKind;
 use chat_core::model::render_context::{RenderContext, RenderSettings};
 use chat_core::model::role::Role;
 use chat_core::model::user::ApiKey;
 use chat_core::organization::custom_emoji;
-use chat_core::transfer::export::{
-    Export, ExportContent, ExportFile, ExportStore as _, ExportWriteError, ExportWriter, ExportedFile,
-};
-use chat_core::transfer::import::layout::{MessageFile, Tables};
-use chat_core::transfer::import::{
-    self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore as _, ImportedImages,
-    MessageSurvey, OrganizationSource,
-};
 use chat_storage::{ChatDatabase, ChatStore};
 use serde_json::{Map, Value, json};
 
@@ -26,51 +27,58 @@ use crate::test_app::{NOW_S, Person, TestApp};
 
 /// What was written, by sheet and table.
 #[derive(Debug, Default, PartialEq)]
-struct Desk(BTreeMap<ExportFile, Map<String, Value>>);
+struct Desk(BTreeMap<ExportTableFile, Map<String, Value>>);
 
 impl ExportWriter for Desk {
-    fn expect(&mut self, _: u64) {}
+    fn expect_messages(&mut self, _: u64) {}
 
-    fn row(&mut self, sheet: ExportFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {
+    fn write_row(&mut self, sheet: ExportTableFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {
         let rows = self.0.entry(sheet).or_default().entry(table).or_insert_with(|| json!([]));
         rows.as_array_mut().unwrap().push(row);
         Ok(())
     }
 
-    fn file(&mut self, _: ExportedFile) {}
+    fn add_uploaded_file(&mut self, _: ExportedUploadFile) {}
 }
 
 async fn exported(store: &ChatStore) -> Desk {
     let mut desk = Desk::default();
-    store.export(&mut Export::new(&mut desk, chat_core::transfer::export::Release::R11_0, NOW_S)).await.unwrap();
+    store
+        .export_organization(&mut OrganizationExport::new(
+            &mut desk,
+            chat_core::import_export::export::OriginalServerRelease::R11_0,
+            NOW_S,
+        ))
+        .await
+        .unwrap();
     desk
 }
 
 /// Takes it over into an empty database. The bytes of files are where they were.
 async fn imported(desk: &Desk, from: &ChatStore, folder: &std::path::Path) -> ChatStore {
-    let text = |sheet: ExportFile| serde_json::to_string(&desk.0[&sheet]).unwrap();
-    let mut tables: Tables = serde_json::from_str(&text(ExportFile::Organization)).unwrap();
-    let uploads: Tables = serde_json::from_str(&text(ExportFile::Attachments)).unwrap();
+    let text = |sheet: ExportTableFile| serde_json::to_string(&desk.0[&sheet]).unwrap();
+    let mut tables: RealmTables = serde_json::from_str(&text(ExportTableFile::Organization)).unwrap();
+    let uploads: RealmTables = serde_json::from_str(&text(ExportTableFile::Attachments)).unwrap();
     tables.attachments = uploads.attachments;
-    let file: MessageFile = serde_json::from_str(&text(ExportFile::Messages(1))).unwrap();
+    let file: MessageFile = serde_json::from_str(&text(ExportTableFile::Messages(1))).unwrap();
     let mut survey = MessageSurvey::default();
-    survey.look_at(&file);
-    let uploads = import::uploads(&tables, "a");
-    let atlas = ImportReferences::of(&tables, &survey).with_uploads(&uploads);
+    survey.add_file(&file);
+    let uploads = import::convert_uploads(&tables, "a");
+    let atlas = ImportReferences::from_tables(&tables, &survey).with_uploads(&uploads);
     let pictures = pictures(from);
-    let source = OrganizationSource { tables: &tables, survey: &survey, pictures: &pictures };
+    let source = OrganizationImportSource { tables: &tables, survey: &survey, pictures: &pictures };
     let mut seed = 100;
     let key = || {
         seed += 1;
         ApiKey::from_random(&[seed; 64])
     };
-    let mut report = ImportReport::default();
-    let made = import::organization(source, "https://chat.example.org", key, &mut report).unwrap();
+    let mut report = TransferReport::default();
+    let made = import::convert_organization(source, "https://chat.example.org", key, &mut report).unwrap();
     let mark = |steps: i64| ImportCheckpoint {
         source: "a".to_owned(),
         steps,
         is_done: steps == 5,
-        report: ImportReport::default(),
+        report: TransferReport::default(),
     };
     let store =
         ChatStore::start_without_secret(ChatDatabase::open_and_migrate(None, folder, 4).await.unwrap()).await.unwrap();
@@ -78,8 +86,8 @@ async fn imported(desk: &Desk, from: &ChatStore, folder: &std::path::Path) -> Ch
     store.flush_and_close().await;
     let store =
         ChatStore::start_without_secret(ChatDatabase::open_and_migrate(None, folder, 4).await.unwrap()).await.unwrap();
-    let realm = store.realm();
-    let render_context = RenderContext::of(&realm);
+    let realm = store.snapshot();
+    let render_context = RenderContext::from_realm(&realm);
     let setting = RenderSettings {
         realm_url: "https://chat.example.org",
         render_context: &render_context,
@@ -87,13 +95,13 @@ async fn imported(desk: &Desk, from: &ChatStore, folder: &std::path::Path) -> Ch
         now_s: NOW_S,
     };
     let paths: Vec<PathId> = uploads.iter().map(|upload| upload.path_id.clone()).collect();
-    let kept = from.at_paths(&paths).await.unwrap();
+    let kept = from.attachments_at_paths(&paths).await.unwrap();
     assert_eq!(store.import_uploads(&kept, &mark(2)).await.unwrap(), ImportStepOutcome::Done);
-    let messages = import::messages(&setting, &realm, &atlas, (&file, &kept), &mut report);
+    let messages = import::convert_messages(&setting, &realm, &atlas, (&file, &kept), &mut report);
     assert_eq!(store.import_messages(&messages, &mark(3)).await.unwrap(), ImportStepOutcome::Done);
-    let things = import::extras(&setting, &realm, (&tables, &atlas), &mut report);
-    assert_eq!(store.import_extras(&things, &mark(4)).await.unwrap(), ImportStepOutcome::Done);
-    let reactions = import::reactions(&realm, &tables.reactions, &mut report);
+    let things = import::convert_drafts_and_bot_storage(&setting, &realm, (&tables, &atlas), &mut report);
+    assert_eq!(store.import_drafts_and_bot_storage(&things, &mark(4)).await.unwrap(), ImportStepOutcome::Done);
+    let reactions = import::convert_reactions(&realm, &tables.reactions, &mut report);
     assert_eq!(store.import_reactions(&reactions, &mark(5)).await.unwrap(), ImportStepOutcome::Done);
     let others = ["zerver_huddle", "zerver_realmauthenticationmethod"];
     report.left.retain(|what, _| !what.starts_with("passwords") && !others.contains(&what.as_str()));
@@ -101,15 +109,15 @@ async fn imported(desk: &Desk, from: &ChatStore, folder: &std::path::Path) -> Ch
     store
 }
 
-fn pictures(from: &ChatStore) -> ImportedImages {
-    let realm = from.realm();
+fn pictures(from: &ChatStore) -> ImportedImageUrls {
+    let realm = from.snapshot();
     let avatars = realm.users().filter_map(|user| Some((user.id, user.avatar_url.clone()?))).collect();
     let url = |emoji: &Value, key: &str| emoji[key].as_str().map(str::to_owned);
-    let emoji = realm.items(ItemKind::Emoji);
+    let emoji = realm.realm_items(RealmItemKind::Emoji);
     let emoji: std::collections::HashMap<_, _> =
         emoji.map(|(id, emoji)| (id, (url(emoji, "source_url").unwrap(), url(emoji, "still_url")))).collect();
-    assert!(emoji.values().all(|(url, _)| url.starts_with(custom_emoji::FOLDER)));
-    ImportedImages { avatars, emoji, ..ImportedImages::default() }
+    assert!(emoji.values().all(|(url, _)| url.starts_with(custom_emoji::CUSTOM_EMOJI_IMAGE_FOLDER)));
+    ImportedImageUrls { avatars, emoji, ..ImportedImageUrls::default() }
 }
 
 /// Does something of everything.
@@ -347,7 +355,7 @@ async fn everybody_sees_the_same_where_their_organization_went() {
     assert!(second == first);
     let there = app.gone_to(store, folder);
     for who in [&app.ada, &bob, &eve] {
-        let key = there.store.credentials(UserId(who.id)).await.unwrap().unwrap().api_key.unwrap();
+        let key = there.store.load_credentials(UserId(who.id)).await.unwrap().unwrap().api_key.unwrap();
         let same = Person { key: key.expose().to_owned(), ..who.clone() };
         let (before, now) = (seen(&app, who).await, seen(&there, &same).await);
         assert_eq!(now.len(), before.len());
@@ -365,8 +373,9 @@ async fn everybody_sees_the_same_where_their_organization_went() {
 /// What an export of a part of the organization has.
 async fn exported_part(app: &TestApp, content: ExportContent) -> Desk {
     let mut desk = Desk::default();
-    let export = Export::new(&mut desk, chat_core::transfer::export::Release::R11_0, NOW_S);
-    app.store.export(&mut export.with_content(content)).await.unwrap();
+    let export =
+        OrganizationExport::new(&mut desk, chat_core::import_export::export::OriginalServerRelease::R11_0, NOW_S);
+    app.store.export_organization(&mut export.with_content(content)).await.unwrap();
     desk
 }
 
@@ -477,7 +486,7 @@ async fn a_part_of_an_organization_is_taken_over_as_a_whole_one_is() {
         let desk = exported_part(&app, content).await;
         let folder = tempfile::tempdir().unwrap();
         let store = imported(&desk, &app.store, folder.path()).await;
-        let realm = store.realm();
+        let realm = store.snapshot();
         let is_active = |person: &Person| realm.user(UserId(person.id)).unwrap().is_active;
         assert_eq!([&app.ada, &bob, &eve].map(is_active), [true, true, is_account], "{content:?}");
         store.flush_and_close().await;

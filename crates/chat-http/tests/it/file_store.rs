@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use chat_core::files::{FileError, FileKey, FileReader, FileStore};
+use chat_core::files::{FileKey, FileReader, FileStore, FileStoreError};
 
 /// A store of files that keeps them in memory.
 #[derive(Default)]
@@ -27,19 +27,23 @@ impl MemoryFileStore {
 
 #[async_trait]
 impl FileStore for MemoryFileStore {
-    async fn put(&self, key: &FileKey, bytes: Bytes) -> Result<(), FileError> {
+    async fn put_bytes(&self, key: &FileKey, bytes: Bytes) -> Result<(), FileStoreError> {
         self.files().insert(key.as_str().to_owned(), bytes);
         Ok(())
     }
 
-    async fn put_file(&self, key: &FileKey, mut file: File) -> Result<(), FileError> {
+    async fn put_file(&self, key: &FileKey, mut file: File) -> Result<(), FileStoreError> {
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(0)).unwrap();
         file.read_to_end(&mut bytes).unwrap();
-        self.put(key, bytes.into()).await
+        self.put_bytes(key, bytes.into()).await
     }
 
-    async fn open(&self, key: &FileKey, range: Option<Range<u64>>) -> Result<Option<Box<dyn FileReader>>, FileError> {
+    async fn open(
+        &self,
+        key: &FileKey,
+        range: Option<Range<u64>>,
+    ) -> Result<Option<Box<dyn FileReader>>, FileStoreError> {
         let found = self.files().get(key.as_str()).cloned();
         let place = |place: u64| usize::try_from(place).unwrap();
         Ok(found.map(|whole| {
@@ -48,7 +52,7 @@ impl FileStore for MemoryFileStore {
         }))
     }
 
-    async fn delete(&self, key: &FileKey) -> Result<(), FileError> {
+    async fn delete(&self, key: &FileKey) -> Result<(), FileStoreError> {
         self.files().remove(key.as_str());
         Ok(())
     }
@@ -59,7 +63,7 @@ struct MemoryFileReader(Bytes);
 
 #[async_trait]
 impl FileReader for MemoryFileReader {
-    async fn next(&mut self) -> Result<Option<Bytes>, FileError> {
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, FileStoreError> {
         let piece = self.0.split_to(self.0.len().min(7_000));
         Ok((!piece.is_empty()).then_some(piece))
     }

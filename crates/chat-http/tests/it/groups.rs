@@ -1,12 +1,12 @@
 //! User groups: who makes them, who is in them, who may mention them, and what everybody hears of it.
 
+use chat_core::event_log::event::{ClientCapability, EventBody, QueueCondition};
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::{EventLog as _, RealmStore as _};
 use chat_core::id::{UserGroupId, UserId};
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::event::{ClientCapability, EventBody, QueueCondition};
-use chat_core::log::store::{EventLog as _, RealmStore as _};
-use chat_core::model::change::RealmChange;
 use chat_core::model::group::SystemGroup;
 use chat_core::model::realm::Realm;
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::role::{PermissionPolicy, Role};
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ async fn let_make(app: &TestApp, policy: PermissionPolicy) {
     let mut document = Realm::clone(realm.realm().unwrap());
     document.rules.edit_groups = policy;
     let changes = vec![RealmChange::Realm(Box::new(document))];
-    let commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    let commit = RealmCommit { decided_at: realm.changed_at(), at_s: NOW_S, changes, ..RealmCommit::default() };
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
@@ -55,7 +55,7 @@ async fn let_make(app: &TestApp, policy: PermissionPolicy) {
 async fn a_group_is_made_of_a_name_a_description_and_user_ids() {
     let app = TestApp::found().await;
     let [ada, .., mel, gus] = everybody(&app).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let members = json!([gus.id, ada.id, gus.id]).to_string();
     let parameters = [("name", " cooks "), ("description", "Who *cooks*"), ("members", members.as_str())];
     let response = app.call(&mel, CREATE, &parameters).await.success();
@@ -86,7 +86,7 @@ async fn who_makes_a_group_is_in_it_only_when_they_say_so() {
 #[tokio::test]
 async fn name_description_and_members_are_required() {
     let app = TestApp::found().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let all = [("name", "cooks"), ("description", ""), ("members", "[]")];
     for missing in ["name", "description", "members"] {
         let rest: Vec<_> = all.into_iter().filter(|(name, _)| *name != missing).collect();
@@ -100,7 +100,7 @@ async fn an_unknown_user_id_is_a_bad_request() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
     app.call(&app.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let closed = json!([app.ada.id, sam.id]).to_string();
     let cases = [
         ("[9, 998, 999]", "Invalid user ID: 998".to_owned()),
@@ -121,7 +121,7 @@ async fn an_unknown_user_id_is_a_bad_request() {
 async fn a_name_has_bounds_and_belongs_to_one_group_alone() {
     let app = TestApp::found().await;
     made(&app, &app.ada, "team", &[]).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let long = "x".repeat(101);
     let cases = [
         ("", "User group name can't be empty!"),
@@ -175,7 +175,7 @@ async fn who_may_mention_a_group_is_a_group_id_or_an_object() {
 #[tokio::test]
 async fn who_may_mention_a_group_cannot_be_role_internet_or_role_owners_or_what_is_not_there() {
     let app = TestApp::found().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let (internet, owners) = (system(&app, SystemGroup::Internet), system(&app, SystemGroup::Owners));
     let not_an_integer = r#"can_mention_group["int"] is not an integer"#;
     let refused_internet = "'can_mention_group' setting cannot be set to 'role:internet' group.";
@@ -233,7 +233,7 @@ async fn who_may_not_mention_a_group_is_told_so_and_who_may_reaches_its_members(
 async fn guests_make_no_groups_and_members_only_where_the_realm_lets_them() {
     let app = TestApp::found().await;
     let people = everybody(&app).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&people[4], CREATE, &plain("guests")).await.refused("Not allowed for guest users");
     assert_eq!(app.call_as_nobody(CREATE, &plain("strangers")).await.status, 401);
     assert_nothing_written(&app, before, "groups of guests");
@@ -262,7 +262,7 @@ async fn name_description_and_who_mentions_are_changed_together_and_told_once() 
     let everyone = system(&app, SystemGroup::Everyone);
     let nobody = system(&app, SystemGroup::Nobody);
     let change = json!({"new": nobody, "old": everyone}).to_string();
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let parameters = [("name", " chefs "), ("description", "Who cooks"), ("can_mention_group", change.as_str())];
     app.call(&mona, &path, &parameters).await.success();
     let data = json!({"name": "chefs", "description": "Who cooks", "can_mention_group": nobody});
@@ -271,7 +271,7 @@ async fn name_description_and_who_mentions_are_changed_together_and_told_once() 
     assert_eq!(shown(&app, "cooks").await, None);
     assert_eq!(shown(&app, "chefs").await.unwrap()["can_mention_group"], json!(nobody));
 
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&mona, &path, &[("name", "chefs"), ("description", "Who cooks")]).await.success();
     assert_nothing_written(&app, before, "what is so already");
 }
@@ -282,7 +282,7 @@ async fn a_change_of_a_group_that_cannot_be_made_changes_nothing() {
     let id = made(&app, &app.ada, "cooks", &[]).await;
     made(&app, &app.ada, "team", &[]).await;
     let path = format!("PATCH /user_groups/{id}");
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let owners = json!({"new": system(&app, SystemGroup::Owners)}).to_string();
     let cases: [(&str, Sent<'_>, &str); 10] = [
         (&path, &[], "No new data supplied"),
@@ -320,7 +320,7 @@ async fn groups_are_changed_by_moderators_and_by_those_in_them() {
         (format!("DELETE /user_groups/{id}"), "x", ""),
         (format!("POST /user_groups/{id}/deactivate"), "x", ""),
     ];
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for (call, name, value) in &calls {
         app.call(&sam, call, &[(name, value)]).await.refused("Insufficient permission");
         app.call(gus, call, &[(name, value)]).await.refused("Not allowed for guest users");
@@ -338,7 +338,7 @@ async fn groups_are_changed_by_moderators_and_by_those_in_them() {
 #[tokio::test]
 async fn groups_of_the_system_are_changed_by_nobody() {
     let app = TestApp::found().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let id = system(&app, SystemGroup::Members);
     for (call, name, value) in [
         (format!("PATCH /user_groups/{id}"), "name", "x"),
@@ -358,7 +358,7 @@ async fn members_come_and_go_together() {
     let [ada, adam, mona, mel, gus] = everybody(&app).await;
     let id = made(&app, &ada, "cooks", &[&mel]).await;
     let path = format!("POST /user_groups/{id}/members");
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let (add, delete) = (json!([gus.id, adam.id]).to_string(), json!([mel.id]).to_string());
     app.call(&mona, &path, &[("add", &add), ("delete", &delete)]).await.success();
     let event = |op: &str, ids: &[i64]| json!({"type": "user_group", "op": op, "group_id": id, "user_ids": ids});
@@ -381,7 +381,7 @@ async fn members_that_cannot_come_or_go_change_nothing() {
     let (mel, sam) = (app.person("mel", Role::Member).await, app.person("sam", Role::Member).await);
     let id = made(&app, &app.ada, "cooks", &[&mel]).await;
     let path = format!("POST /user_groups/{id}/members");
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let (mel_in, sam_in) = (json!([mel.id]).to_string(), json!([sam.id]).to_string());
     let nothing = "Nothing to do. Specify at least one of \"add\" or \"delete\".".to_owned();
     let cases: [(Sent<'_>, String); 8] = [
@@ -409,7 +409,7 @@ async fn subgroups_bring_their_members_and_never_themselves() {
     let outer = made(&app, &app.ada, "cooks", &[&sam]).await;
     let owners = system(&app, SystemGroup::Owners);
     let path = format!("POST /user_groups/{outer}/subgroups");
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let add = json!([inner, owners]).to_string();
     app.call(&app.ada, &path, &[("add", &add)]).await.success();
     let event =
@@ -427,7 +427,7 @@ async fn subgroups_bring_their_members_and_never_themselves() {
         assert_eq!(response["is_user_group_member"], json!(is_inside), "{direct}");
     }
 
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let text = format!("User group {inner} is already a subgroup of one of the passed subgroups.");
     for group in [outer, inner] {
         let add = json!([group]).to_string();
@@ -461,7 +461,7 @@ async fn subgroups_that_cannot_come_or_go_change_nothing() {
     let id = made(&app, &app.ada, "cooks", &[]).await;
     let path = format!("POST /user_groups/{id}/subgroups");
     app.call(&app.ada, &path, &[("add", "[2]")]).await.success();
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let cases: [(Sent<'_>, &str); 5] = [
         (&[], "Nothing to do. Specify at least one of \"add\" or \"delete\"."),
         (&[("add", "[2]")], "User group 2 is already a subgroup of this group."),
@@ -492,7 +492,7 @@ async fn guests_are_not_told_who_is_in_groups() {
 async fn a_removed_group_is_gone_and_its_name_free() {
     let app = TestApp::found().await;
     let id = made(&app, &app.ada, "cooks", &[]).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&app.ada, &format!("DELETE /user_groups/{id}"), &[]).await.success();
     let event = json!({"type": "user_group", "op": "remove", "group_id": id});
     assert_eq!(events_after(&app, before).await, [event]);
@@ -505,9 +505,9 @@ async fn a_removed_group_is_gone_and_its_name_free() {
 async fn a_deactivated_group_is_kept_out_of_sight_and_out_of_reach() {
     let app = TestApp::found().await;
     let id = made(&app, &app.ada, "cooks", &[&app.ada]).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&app.ada, &format!("POST /user_groups/{id}/deactivate"), &[]).await.success();
-    let records = app.store.after(before, 10).await.unwrap().unwrap();
+    let records = app.store.records_after(before, 10).await.unwrap().unwrap();
     let events: Vec<_> = records.iter().filter_map(|record| record.event.as_ref()).collect();
     let knows = ClientCapability::IncludeDeactivatedGroups;
     assert_eq!([events[0].gate, events[1].gate], [QueueCondition::With(knows), QueueCondition::Without(knows)]);
@@ -529,7 +529,7 @@ async fn a_deactivated_group_is_kept_out_of_sight_and_out_of_reach() {
         assert_eq!(state["realm_user_groups"].as_array().unwrap().len(), count, "{capabilities}");
     }
 
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let text = "User group is deactivated.";
     app.call(&app.ada, &format!("POST /user_groups/{id}/deactivate"), &[]).await.refused(text);
     let setting = id.to_string();
@@ -555,7 +555,7 @@ async fn a_group_others_build_on_stays() {
     app.call(&app.ada, &format!("POST /user_groups/{outer}/subgroups"), &[("add", &add)]).await.success();
     let change = json!({"new": inner}).to_string();
     app.call(&app.ada, &format!("PATCH /user_groups/{outer}"), &[("can_mention_group", &change)]).await.success();
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for call in [format!("DELETE /user_groups/{inner}"), format!("POST /user_groups/{inner}/deactivate")] {
         let response = app.call(&app.ada, &call, &[]).await;
         let text = "Cannot deactivate user group in use.";

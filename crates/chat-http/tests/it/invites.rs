@@ -3,24 +3,24 @@
 mod joining;
 mod links;
 
+use chat_core::event_log::email_queue::{EmailQueueStore as _, OutgoingEmail};
+use chat_core::event_log::event::EventBody;
+use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::event_log::store::{EventLog as _, RealmStore as _};
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::log::commit::RealmCommit;
-use chat_core::log::event::EventBody;
-use chat_core::log::mail::{Letter, MailStore as _};
-use chat_core::log::store::{EventLog as _, RealmStore as _};
-use chat_core::model::change::RealmChange;
-use chat_core::model::realm::RealmRules;
+use chat_core::model::realm::RealmPermissionSettings;
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::role::{PermissionPolicy, Role};
 use serde_json::{Value, json};
 
 use crate::test_app::{NOW_S, Person, TestApp, TestResponse};
 
 /// Takes the letters that wait.
-pub(crate) async fn letters(app: &TestApp) -> Vec<Letter> {
-    let taken = app.store.take_mail(i64::MAX, i64::MAX, 1_000).await.unwrap();
+pub(crate) async fn letters(app: &TestApp) -> Vec<OutgoingEmail> {
+    let taken = app.store.claim_due_emails(i64::MAX, i64::MAX, 1_000).await.unwrap();
     let mut letters = Vec::new();
     for waiting in taken {
-        app.store.finish_mail(waiting.id).await.unwrap();
+        app.store.remove_email(waiting.id).await.unwrap();
         letters.push(waiting.mail);
     }
     letters
@@ -32,7 +32,7 @@ async fn receivers(app: &TestApp) -> Vec<String> {
 }
 
 /// The path of the page that a letter links to.
-pub(crate) fn path_in(mail: &Letter) -> String {
+pub(crate) fn path_in(mail: &OutgoingEmail) -> String {
     let end = mail.text.split_once("https://chat.example.org/").unwrap().1;
     format!("/{}", end.split_whitespace().next().unwrap())
 }
@@ -50,11 +50,11 @@ async fn seen(app: &TestApp, who: &Person) -> Vec<Value> {
     app.call(who, "GET /invites", &[]).await.success()["invites"].as_array().unwrap().clone()
 }
 
-async fn rule(app: &TestApp, change: impl FnOnce(&mut RealmRules)) {
+async fn rule(app: &TestApp, change: impl FnOnce(&mut RealmPermissionSettings)) {
     let mut realm = app.realm().realm().unwrap().clone();
     change(&mut realm.rules);
     let changes = vec![RealmChange::Realm(Box::new(realm))];
-    let commit = RealmCommit { decided_at: app.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    let commit = RealmCommit { decided_at: app.realm().changed_at(), at_s: NOW_S, changes, ..RealmCommit::default() };
     app.store.commit(commit).await.unwrap();
 }
 
@@ -66,7 +66,7 @@ async fn assert_refused(app: &TestApp, response: &TestResponse, text: &str) {
 }
 
 /// The person at the end of a letter's link, with a password.
-async fn joined(app: &TestApp, mail: &Letter, name: &str) -> i64 {
+async fn joined(app: &TestApp, mail: &OutgoingEmail, name: &str) -> i64 {
     let form = [("full_name", name), ("password", "correct horse")];
     let (status, _, text) = app.browse(&format!("POST {}", path_in(mail)), &form).await;
     assert_eq!(status, 200, "{text}");
@@ -244,13 +244,13 @@ async fn the_new_user_is_in_the_channels_named_and_in_the_default_ones_when_aske
     ] {
         let mut parameters = vec![("stream_ids", channels)];
         parameters.extend(defaults.map(|request_fields| ("include_realm_default_subscriptions", request_fields)));
-        let email = format!("new{}@example.org", app.realm().new_id(1));
+        let email = format!("new{}@example.org", app.realm().nth_unused_id(1));
         parameters.push(("invitee_emails", &email));
         invite(&app, &app.ada, &parameters).await.success();
         let id = joined(&app, &letters(&app).await[0], "New Person").await;
         letters(&app).await;
         let realm = app.realm();
-        let inside: Vec<_> = realm.memberships(UserId(id)).map(|(channel, _)| channel).collect();
+        let inside: Vec<_> = realm.memberships_of_user(UserId(id)).map(|(channel, _)| channel).collect();
         assert_eq!(inside, expected.into_iter().map(ChannelId).collect::<Vec<_>>());
     }
 }
@@ -259,7 +259,7 @@ async fn the_new_user_is_in_the_channels_named_and_in_the_default_ones_when_aske
 async fn the_inviter_hears_of_a_joining_unless_they_do_not_wish_to() {
     let app = TestApp::found().await;
     for (request_fields, response) in [(None, 1), (Some("true"), 1), (Some("false"), 0)] {
-        let email = format!("new{}@example.org", app.realm().new_id(1));
+        let email = format!("new{}@example.org", app.realm().nth_unused_id(1));
         let mut parameters = vec![("invitee_emails", email.as_str())];
         parameters.extend(request_fields.map(|request_fields| ("notify_referrer_on_join", request_fields)));
         invite(&app, &app.ada, &parameters).await.success();
@@ -354,14 +354,14 @@ async fn who_is_invited_already_is_invited_again() {
 
 /// The events told after a place of the log, with whom they are for.
 async fn events_after(app: &TestApp, place: EventId) -> Vec<(Value, Vec<i64>)> {
-    let records = app.store.after(place, 100).await.unwrap().unwrap();
+    let records = app.store.records_after(place, 100).await.unwrap().unwrap();
     let realm = app.realm();
-    let event = |record: &chat_core::log::event::EventRecord| {
+    let event = |record: &chat_core::event_log::event::LogRecord| {
         let event = record.event.as_ref()?;
         let EventBody::Plain { event: body, .. } = &event.body else { return None };
         let mut hearers: Vec<_> = realm
             .users()
-            .filter(|user| event.audience.reaches(record.id, user, &realm))
+            .filter(|user| event.audience.includes_user(record.id, user, &realm))
             .map(|user| user.id.0)
             .collect();
         hearers.sort_unstable();
@@ -377,17 +377,17 @@ async fn the_list_changes_for_administrators_and_the_inviter_alone() {
     let mel = app.person("mel", Role::Member).await;
     app.person("mona", Role::Moderator).await;
     let changed = (json!({"type": "invites_changed"}), vec![app.ada.id, adam.id, mel.id]);
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     invite(&app, &mel, &[]).await.success();
     assert_eq!(events_after(&app, before).await, std::slice::from_ref(&changed));
     let number = seen(&app, &mel).await[0]["id"].clone();
     for call in [format!("POST /invites/{number}/resend"), format!("DELETE /invites/{number}")] {
-        let before = app.realm().at();
+        let before = app.realm().log_position();
         app.call(&adam, &call, &[]).await.success();
         assert_eq!(events_after(&app, before).await, std::slice::from_ref(&changed), "{call}");
     }
     invite(&app, &mel, &[]).await.success();
-    let (letter, before) = (letters(&app).await.pop().unwrap(), app.realm().at());
+    let (letter, before) = (letters(&app).await.pop().unwrap(), app.realm().log_position());
     joined(&app, &letter, "New Person").await;
     assert!(events_after(&app, before).await.contains(&changed));
 }

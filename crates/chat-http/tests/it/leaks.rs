@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes};
-use chat_core::log::store::EventLog as _;
+use chat_core::event_log::store::EventLog as _;
 use chat_core::model::role::Role;
 use http_body::Frame;
 use serde_json::{Value, json};
@@ -72,14 +72,14 @@ async fn an_administrator_who_left_a_private_channel_cannot_open_it() {
     said(&app, &sam, hidden, ("plan", "before")).await;
     leave(&app, &eve, "hidden").await;
     let after = said(&app, &sam, hidden, ("plan", "after")).await;
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     for (name, value) in
         [("is_private", "false"), ("is_web_public", "true"), ("history_public_to_subscribers", "false")]
     {
         let response = app.call(&eve, &format!("PATCH /streams/{hidden}"), &[(name, value)]).await;
         response.refused("Invalid channel ID");
     }
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
     app.call(&eve, &format!("GET /messages/{after}"), &[]).await.refused("Invalid message(s)");
 }
 
@@ -90,7 +90,7 @@ async fn the_number_of_a_private_channel_does_not_tell_its_name() {
     let kim = app.person("kim", Role::Guest).await;
     let hidden = private(&app, &sam, "hidden", &[&sam, &eve]).await;
     leave(&app, &eve, "hidden").await;
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     for who in [&eve, &kim] {
         for id in [hidden, 99_999] {
             let response = say(&app, who, id, ("t", "x")).await;
@@ -108,7 +108,7 @@ async fn the_number_of_a_private_channel_does_not_tell_its_name() {
             }
         }
     }
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn who_left_a_private_channel_has_no_say_in_it() {
     let own = said(&app, &eve, hidden, ("plan", "mine")).await;
     let other = said(&app, &sam, hidden, ("plan", "theirs")).await;
     leave(&app, &eve, "hidden").await;
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     let refused = "You don't have permission to edit this message";
     let general = app.realm().channel_by_name("general").unwrap().id.to_string();
     for id in [own, other] {
@@ -130,7 +130,7 @@ async fn who_left_a_private_channel_has_no_say_in_it() {
         let response = app.call(&eve, &format!("POST /messages/{id}/reactions"), &[("emoji_name", "tada")]).await;
         response.refused("Invalid message(s)");
     }
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
     assert_eq!(read(&app, &eve, &json!([["channel", "hidden"]])).await, [own, other]);
 }
 
@@ -141,12 +141,12 @@ async fn nobody_adds_to_an_archived_channel() {
     let hidden = private(&app, &sam, "hidden", &[&sam, &app.ada]).await;
     let own = said(&app, &sam, hidden, ("plan", "mine")).await;
     app.call(&app.ada, &format!("DELETE /streams/{hidden}"), &[]).await.success();
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     let refused = "You don't have permission to edit this message";
     app.call(&sam, &format!("PATCH /messages/{own}"), &[("content", "spam")]).await.refused(refused);
     let response = app.call(&sam, &format!("POST /messages/{own}/reactions"), &[("emoji_name", "tada")]).await;
     response.refused("Invalid message(s)");
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
 }
 
 #[tokio::test]
@@ -202,10 +202,10 @@ async fn an_administrator_does_not_bring_an_owner_back() {
     let app = TestApp::found().await;
     let (old, eve) = (app.person("old", Role::Owner).await, app.person("eve", Role::Administrator).await);
     app.call(&app.ada, &format!("DELETE /users/{}", old.id), &[]).await.success();
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     let path = format!("POST /users/{}/reactivate", old.id);
     app.call(&eve, &path, &[]).await.refused("Must be an organization owner");
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
     assert_eq!(app.call(&old, "GET /users/me", &[]).await.status, 401);
     app.call(&app.ada, &path, &[]).await.success();
     assert_eq!(app.call(&old, "GET /users/me", &[]).await.status, 200);

@@ -3,9 +3,9 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
+use chat_core::event_log::realm_commit::{CommitOutcome, CredentialChange, RealmCommit};
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::UserId;
-use chat_core::log::commit::{CommitOutcome, CredentialChange, RealmCommit};
-use chat_core::log::store::RealmStore as _;
 use chat_core::model::role::Role;
 use chat_core::model::user::PasswordHash;
 use serde_json::json;
@@ -44,7 +44,7 @@ async fn all<T>(calls: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> 
 /// A person whose password is `secret`.
 async fn with_password(app: &TestApp, name: &str) -> Person {
     let person = app.person(name, Role::Member).await;
-    let mut commit = RealmCommit { decided_at: app.realm().changed(), ..RealmCommit::default() };
+    let mut commit = RealmCommit { decided_at: app.realm().changed_at(), ..RealmCommit::default() };
     let hash = Some(PasswordHash("secret".to_owned()));
     commit.credentials.push(CredentialChange::PasswordHash(UserId(person.id), hash));
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));

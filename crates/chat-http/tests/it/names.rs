@@ -1,6 +1,6 @@
 //! Names of all kinds, and characters that no screen shows or that turn the text around.
 
-use chat_core::log::store::EventLog as _;
+use chat_core::event_log::store::EventLog as _;
 use chat_core::model::role::Role;
 
 use crate::test_app::{NOW_S, TestApp};
@@ -12,7 +12,7 @@ type Refused<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
 async fn no_name_has_characters_that_no_screen_shows() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
-    let head = app.realm().changed();
+    let head = app.realm().changed_at();
     for hidden in ["\u{200b}", "\u{202e}", "\u{2066}", "\u{feff}", "\u{ad}", "\u{e000}"] {
         let name = format!("ab{hidden}cd");
         let subscriptions = serde_json::json!([{"name": name}]).to_string();
@@ -46,7 +46,7 @@ async fn no_name_has_characters_that_no_screen_shows() {
             assert_eq!((response.error().0, response.error().2), (400, text), "{call} {hidden:?}");
         }
     }
-    assert_eq!(app.realm().changed(), head);
+    assert_eq!(app.realm().changed_at(), head);
 }
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn no_name_is_changed_to_one_with_characters_that_no_screen_shows() {
     let (of_channel, of_group) = (format!("PATCH /streams/{general}"), format!("PATCH /user_groups/{group}"));
     let (of_field, of_bot) = (format!("PATCH /realm/profile_fields/{field}"), format!("PATCH /bots/{bot}"));
     let of_message = format!("PATCH /messages/{message}");
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     for hidden in ["\u{200b}", "\u{202e}", "\u{e000}"] {
         let name = format!("ab{hidden}cd");
         let name = name.as_str();
@@ -94,7 +94,7 @@ async fn no_name_is_changed_to_one_with_characters_that_no_screen_shows() {
             assert_eq!((response.error().0, response.error().2), (400, text), "{call} {hidden:?}");
         }
     }
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
 }
 
 #[tokio::test]

@@ -6,12 +6,12 @@ mod muting;
 mod status;
 mod topics;
 
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::{EventId, UserId};
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::store::RealmStore as _;
-use chat_core::model::change::RealmChange;
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::role::Role;
-use chat_core::model::user::{Bot, BotKind, User};
+use chat_core::model::user::{BotKind, BotProperties, User};
 use serde_json::Value;
 
 use crate::test_app::{NOW_S, Person, TestApp};
@@ -51,12 +51,12 @@ pub(crate) async fn state(app: &TestApp, who: &Person, key: &str) -> Value {
 
 /// The last place that something was written to.
 pub(crate) fn mark(app: &TestApp) -> EventId {
-    app.realm().at()
+    app.realm().log_position()
 }
 
 /// Puts changes into the realm past the wire.
 pub(crate) async fn put(app: &TestApp, changes: Vec<RealmChange>) {
-    let commit = RealmCommit { decided_at: app.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    let commit = RealmCommit { decided_at: app.realm().changed_at(), at_s: NOW_S, changes, ..RealmCommit::default() };
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
@@ -64,7 +64,7 @@ pub(crate) async fn put(app: &TestApp, changes: Vec<RealmChange>) {
 pub(crate) async fn bot(app: &TestApp, name: &str) -> Person {
     let person = app.person(name, Role::Member).await;
     let user = User::clone(app.realm().user(UserId(person.id)).unwrap());
-    let bot = Some(Bot { kind: BotKind::Generic, owner_id: Some(UserId(app.ada.id)) });
+    let bot = Some(BotProperties { kind: BotKind::Generic, owner_id: Some(UserId(app.ada.id)) });
     put(app, vec![RealmChange::User(Box::new(User { bot, ..user }))]).await;
     person
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::{EventLog as _, RealmStore as _};
 use chat_core::id::{EventId, UserId};
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::store::{EventLog as _, RealmStore as _};
-use chat_core::model::change::{RealmChange, UserItemKind};
+use chat_core::model::realm_change::{RealmChange, UserItemKind};
 use chat_core::model::role::Role;
-use chat_core::model::user::{Bot, BotKind, User};
+use chat_core::model::user::{BotKind, BotProperties, User};
 use serde_json::{Value, json};
 
 use crate::test_app::{NOW_S, Person, TestApp, TestResponse};
@@ -29,7 +29,7 @@ impl TestApp {
 
     /// Changes something past the wire.
     async fn change(&self, change: RealmChange) {
-        let decided_at = self.realm().changed();
+        let decided_at = self.realm().changed_at();
         let commit = RealmCommit { decided_at, at_s: NOW_S, changes: vec![change], ..RealmCommit::default() };
         assert!(matches!(self.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     }
@@ -42,7 +42,7 @@ impl TestApp {
 
     async fn make_bot(&self, who: &Person) {
         let user = User::clone(self.realm().user(UserId(who.id)).unwrap());
-        let bot = Some(Bot { kind: BotKind::Generic, owner_id: Some(UserId(self.ada.id)) });
+        let bot = Some(BotProperties { kind: BotKind::Generic, owner_id: Some(UserId(self.ada.id)) });
         self.change(RealmChange::User(Box::new(User { bot, ..user }))).await;
     }
 }
@@ -222,7 +222,7 @@ async fn presence_and_polls_that_end_in_a_heartbeat_ask_the_database_nothing() {
     let sam = app.person("sam", Role::Member).await;
     let queue = app.call(&sam, "POST /register", &[("event_types", r#"["message"]"#)]).await.success();
     app.settled(&sam, ACTIVE).await;
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     // From here on every statement fails.
     app.store.flush_and_close().await;
     assert!(app.store.ping().await.is_err());
@@ -243,5 +243,5 @@ async fn presence_and_polls_that_end_in_a_heartbeat_ask_the_database_nothing() {
     assert_eq!(response["events"], json!([{"id": head.0, "type": "heartbeat"}]));
     // What asks the database is refused, so the silence above says something.
     assert_eq!(app.call(&sam, "POST /register", &[]).await.status.as_u16(), 503);
-    assert!(head > EventId::NONE);
+    assert!(head > EventId::BEFORE_FIRST);
 }

@@ -67,7 +67,7 @@ async fn a_field_of_each_type_from_1_to_8_is_made_and_listed() {
 async fn the_answer_to_a_new_field_is_its_id_and_everybody_hears_of_all_fields() {
     let app = TestApp::found().await;
     made(&app, "One", &[("field_type", "1")]).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let parameters = [("field_type", "4"), ("required", "true"), ("display_in_profile_summary", "true")];
     let id = made(&app, "Two", &parameters).await;
     let events = events_after(&app, before).await;
@@ -87,7 +87,7 @@ async fn the_answer_to_a_new_field_is_its_id_and_everybody_hears_of_all_fields()
 #[tokio::test]
 async fn field_type_is_required_and_a_number_from_1_to_8() {
     let app = TestApp::found().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&app.ada, CREATE, &[("name", "x")]).await.refused("Missing 'field_type' argument");
     for (kind, text) in [
         ("0", "Invalid field type."),
@@ -105,7 +105,7 @@ async fn field_type_is_required_and_a_number_from_1_to_8() {
 async fn a_field_that_is_not_as_it_should_be_is_refused() {
     let app = TestApp::found().await;
     made(&app, "Taken", &[("field_type", "1")]).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let (long_name, long_hint) = ("x".repeat(41), "x".repeat(81));
     let cases: [(Sent<'_>, &str); 12] = [
         (&[("field_type", "1")], "Label cannot be blank."),
@@ -144,7 +144,7 @@ async fn at_most_two_fields_organization_wide_are_displayed_in_the_profile_summa
     let first = made(&app, "One", &parameters).await;
     made(&app, "Two", &parameters).await;
     let third = made(&app, "Three", &[("field_type", "1")]).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let text = "Only 2 custom profile fields can be displayed in the profile summary.";
     let four = [("name", "Four"), parameters[0], parameters[1]];
     app.call(&app.ada, CREATE, &four).await.refused(text);
@@ -186,7 +186,7 @@ async fn only_administrators_make_change_order_and_remove_fields() {
         ("PATCH /realm/profile_fields".to_owned(), "order", &order),
         (format!("DELETE /realm/profile_fields/{id}"), "x", ""),
     ];
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for (call, name, value) in &calls {
         for person in &people {
             let response = app.call(person, call, &[(name, value)]).await;
@@ -227,7 +227,7 @@ async fn a_field_is_changed_and_what_is_not_named_stays() {
     let id = made(&app, "One", &[("field_type", "1"), ("hint", "help")]).await;
     made(&app, "Two", &[("field_type", "1")]).await;
     let path = format!("PATCH /realm/profile_fields/{id}");
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&app.ada, &path, &[("name", " Uno "), ("required", "true")]).await.success();
     let events = events_after(&app, before).await;
     let field = json!({
@@ -235,7 +235,7 @@ async fn a_field_is_changed_and_what_is_not_named_stays() {
         "editable_by_user": true,
     });
     assert_eq!((events.len(), &events[0]["fields"][0]), (1, &field));
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&app.ada, &path, &[("name", "Uno"), ("hint", "help")]).await.success();
     app.call(&app.ada, &path, &[]).await.success();
     app.call(&app.ada, &path, &[("name", "Two")]).await.refused("A field with that label already exists.");
@@ -252,7 +252,7 @@ async fn fields_are_put_into_another_order_only_as_a_whole() {
         ids.push(made(&app, name, &[("field_type", "1")]).await);
     }
     let order = [ids[2], ids[0], ids[1]];
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for wrong in [vec![ids[0]], vec![ids[0], ids[1], ids[2], 999], vec![ids[0], ids[1], ids[1]], vec![ids[0]; 3]] {
         let sent = json!(wrong).to_string();
         let response = app.call(&app.ada, "PATCH /realm/profile_fields", &[("order", &sent)]).await;
@@ -268,10 +268,10 @@ async fn fields_are_put_into_another_order_only_as_a_whole() {
     assert_eq!(numbers(&fields(&app).await), order);
     let last = made(&app, "Four", &[("field_type", "1")]).await;
     assert_eq!(numbers(&fields(&app).await).last(), Some(&last));
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let sent = json!([order[0], order[1], order[2], last]).to_string();
     app.call(&app.ada, "PATCH /realm/profile_fields", &[("order", &sent)]).await.success();
-    let first = app.realm().at();
+    let first = app.realm().log_position();
     assert_ne!(first, before, "the new field has its place now");
     app.call(&app.ada, "PATCH /realm/profile_fields", &[("order", &sent)]).await.success();
     assert_nothing_written(&app, first, "the order that is");
@@ -284,7 +284,7 @@ async fn a_removed_field_takes_its_answers_with_it() {
     let id = made(&app, "One", &[("field_type", "1")]).await;
     let data = json!([{"id": id, "value": "x"}]).to_string();
     app.call(&sam, "PATCH /users/me/profile_data", &[("data", &data)]).await.success();
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&app.ada, &format!("DELETE /realm/profile_fields/{id}"), &[]).await.success();
     assert_eq!(events_after(&app, before).await, [json!({"type": "custom_profile_fields", "fields": []})]);
     assert_eq!(profile(&app, &sam).await, json!({}));
@@ -299,7 +299,7 @@ async fn people_answer_and_take_back_and_everybody_hears_it() {
     let gus = app.person("gus", Role::Guest).await;
     let words = made(&app, "Words", &[("field_type", "1")]).await;
     let mentor = made(&app, "Mentor", &[("field_type", "6")]).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let data = json!([{"id": words, "value": "*hi*"}, {"id": mentor, "value": [app.ada.id]}]).to_string();
     app.call(&gus, "PATCH /users/me/profile_data", &[("data", &data)]).await.success();
     let expected = |field: Value| {
@@ -320,13 +320,13 @@ async fn people_answer_and_take_back_and_everybody_hears_it() {
     });
     assert_eq!(profile(&app, &gus).await, answers);
 
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&gus, "PATCH /users/me/profile_data", &[("data", &data)]).await.success();
     assert_nothing_written(&app, before, "the same answers");
     let sent = json!([words]).to_string();
     app.call(&gus, "DELETE /users/me/profile_data", &[("data", &sent)]).await.success();
     assert_eq!(events_after(&app, before).await, [expected(json!({"id": words, "value": null}))]);
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&gus, "DELETE /users/me/profile_data", &[("data", &sent)]).await.success();
     assert_nothing_written(&app, before, "an answer that is not there");
     let empty = json!([{"id": mentor, "value": []}]).to_string();
@@ -339,7 +339,7 @@ async fn of_many_answers_one_that_is_none_keeps_all_as_they_were() {
     let app = TestApp::found().await;
     let one = made(&app, "One", &[("field_type", "1")]).await;
     let day = made(&app, "Day", &[("field_type", "4")]).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let path = "PATCH /users/me/profile_data";
     let of_one = |value: Value| json!([{"id": one, "value": value}]);
     let cases = [
@@ -376,7 +376,7 @@ async fn administrators_answer_for_others_and_nobody_else_does() {
     let data = json!([{"id": id, "value": "she"}]).to_string();
     app.call(&adam, &path, &[("profile_data", &data), ("full_name", "Melanie")]).await.success();
     assert_eq!(profile(&app, &mel).await, json!({id.to_string(): {"value": "she"}}));
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for who in [&mona, &mel] {
         app.call(who, &path, &[("profile_data", &data)]).await.refused("Insufficient permission");
     }

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chat_core::id::UserId;
 use chat_core::model::role::Role;
-use chat_core::push::{PushDevice, PushDeviceKind, PushError, PushNotification, PushService, PushStore as _};
+use chat_core::push_notifications::{
+    PushDevice, PushDeviceKind, PushError, PushNotification, PushService, PushStore as _,
+};
 use serde_json::{Value, json};
 
 use crate::test_app::{NOW_S, Person, TestApp};
@@ -34,7 +36,7 @@ impl Listening {
 
 #[async_trait]
 impl PushService for Listening {
-    async fn register(&self, device: &PushDevice) -> Result<(), PushError> {
+    async fn register_device(&self, device: &PushDevice) -> Result<(), PushError> {
         if device.token == "fail" {
             self.note("register", "fail")
         } else {
@@ -42,16 +44,16 @@ impl PushService for Listening {
         }
     }
 
-    async fn forget(&self, _: UserId, _: PushDeviceKind, token: &str) -> Result<(), PushError> {
+    async fn unregister_device(&self, _: UserId, _: PushDeviceKind, token: &str) -> Result<(), PushError> {
         self.note("forget", token)
     }
 
-    async fn test(&self, device: &PushDevice, payload: &Value) -> Result<(), PushError> {
+    async fn send_test_notification(&self, device: &PushDevice, payload: &Value) -> Result<(), PushError> {
         self.payloads.lock().unwrap().push(payload.clone());
         self.note("test", &device.token)
     }
 
-    async fn notify(&self, _: &PushNotification) -> Result<Vec<(PushDeviceKind, String)>, PushError> {
+    async fn send_notification(&self, _: &PushNotification) -> Result<Vec<(PushDeviceKind, String)>, PushError> {
         Ok(Vec::new())
     }
 }
@@ -63,7 +65,7 @@ pub(crate) async fn with_bouncer() -> (TestApp, Arc<Listening>) {
 }
 
 async fn devices(app: &TestApp, who: &Person) -> Vec<(PushDeviceKind, String)> {
-    let devices = app.store.devices(&[UserId(who.id)]).await.unwrap();
+    let devices = app.store.devices_of_users(&[UserId(who.id)]).await.unwrap();
     devices.into_iter().map(|device| (device.kind, device.token)).collect()
 }
 

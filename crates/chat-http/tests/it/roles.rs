@@ -17,7 +17,7 @@ mod rows;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use chat_core::log::store::EventLog as _;
+use chat_core::event_log::store::EventLog as _;
 use chat_core::model::role::Role;
 
 use crate::test_app::{self, Person, TestApp, TestResponse};
@@ -91,7 +91,7 @@ impl Stage {
         if caller == Caller::Deactivated {
             self.app.call(&self.app.ada, &format!("DELETE /users/{}", person.id), &[]).await.success();
         }
-        let before = self.app.store.head();
+        let before = self.app.store.last_event_id();
         let sent: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let call = if row.file.is_some() { test_app::with_query(&call, &sent) } else { call };
         let response = match (row.file, caller) {
@@ -104,7 +104,7 @@ impl Stage {
         if answer(&response) != expected {
             return Err(format!("{caller:?} {call}: {:?}, expected {expected:?}", answer(&response)));
         }
-        if expected != SUCCESS && self.app.store.head() != before {
+        if expected != SUCCESS && self.app.store.last_event_id() != before {
             return Err(format!("{caller:?} {call}: refused, and something was written"));
         }
         Ok(())

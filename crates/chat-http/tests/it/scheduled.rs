@@ -1,13 +1,13 @@
 //! `/scheduled_messages`, sentence by sentence, and their delivery.
 
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::{EventLog as _, RealmStore as _};
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::store::{EventLog as _, RealmStore as _};
-use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow};
+use chat_core::messages::narrow::{Anchor, MessageWindow, ReadableMessageSelection};
 use chat_core::messages::store::MessageStore as _;
-use chat_core::model::change::RealmChange;
-use chat_core::model::channel::PostPolicy;
-use chat_core::model::message::Flag;
+use chat_core::model::channel::ChannelPostPolicy;
+use chat_core::model::message::MessageFlag;
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
@@ -21,14 +21,14 @@ fn general(app: &TestApp) -> String {
 }
 
 async fn commit(app: &TestApp, changes: Vec<RealmChange>) {
-    let commit = RealmCommit { decided_at: app.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    let commit = RealmCommit { decided_at: app.realm().changed_at(), at_s: NOW_S, changes, ..RealmCommit::default() };
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
 /// From now on only administrators write to `general`.
 async fn close_general(app: &TestApp) {
     let mut channel = app.realm().channel_by_name("general").unwrap().as_ref().clone();
-    channel.post_policy = PostPolicy::Administrators;
+    channel.post_policy = ChannelPostPolicy::Administrators;
     commit(app, vec![RealmChange::Channel(Box::new(channel))]).await;
 }
 
@@ -64,24 +64,27 @@ async fn list(app: &TestApp, who: &Person) -> Vec<Value> {
 /// Everything someone has, the oldest first: content, number, whether it is unread.
 async fn inbox(app: &TestApp, who: &Person) -> Vec<(String, i64, bool)> {
     let realm = app.realm();
-    let selection = MessageSelection::new(&realm, realm.user(UserId(who.id)).unwrap(), Vec::new());
+    let selection = ReadableMessageSelection::new(&realm, realm.user(UserId(who.id)).unwrap(), Vec::new());
     let newest = MessageWindow { anchor: Anchor::Newest, before: 100, after: 0, include_anchor: true };
-    let page = app.store.window(&selection, newest).await.unwrap();
+    let page = app.store.load_message_window(&selection, newest).await.unwrap();
     let ids: Vec<_> = page.messages.iter().map(|(message, _)| message.id).collect();
-    let found = app.store.find(UserId(who.id), &ids).await.unwrap();
-    found.into_iter().map(|(message, flags)| (message.content, message.id.0, !flags.contains(&Flag::Read))).collect()
+    let found = app.store.find_messages(UserId(who.id), &ids).await.unwrap();
+    found
+        .into_iter()
+        .map(|(message, flags)| (message.content, message.id.0, !flags.contains(&MessageFlag::Read)))
+        .collect()
 }
 
 /// What of scheduled messages someone was told since.
 async fn heard(app: &TestApp, who: &Person, since: EventId) -> Vec<Value> {
     let realm = app.realm();
     let user = realm.user(UserId(who.id)).unwrap();
-    let records = app.store.after(since, 1_000).await.unwrap().unwrap();
-    let events = records.iter().filter(|record| record.kind() == "scheduled_messages");
-    let events = events.filter(|record| record.event.as_ref().unwrap().audience.reaches(record.id, user, &realm));
+    let records = app.store.records_after(since, 1_000).await.unwrap().unwrap();
+    let events = records.iter().filter(|record| record.event_type() == "scheduled_messages");
+    let events = events.filter(|record| record.event.as_ref().unwrap().audience.includes_user(record.id, user, &realm));
     events
         .map(|record| match &record.event.as_ref().unwrap().body {
-            chat_core::log::event::EventBody::Plain { event, .. } => event.clone(),
+            chat_core::event_log::event::EventBody::Plain { event, .. } => event.clone(),
             other => panic!("{other:?}"),
         })
         .collect()
@@ -91,7 +94,7 @@ async fn heard(app: &TestApp, who: &Person, since: EventId) -> Vec<Value> {
 async fn a_scheduled_message_is_listed_and_told_to_its_sender_alone() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     let id = in_general(&app, &app.ada).await;
     let object = json!({
         "scheduled_message_id": id, "type": "stream", "to": general(&app).parse::<i64>().unwrap(), "topic": "lunch",
@@ -111,7 +114,7 @@ async fn what_could_not_be_sent_now_is_not_scheduled() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
     close_general(&app).await;
-    let (channel, at, head) = (general(&app), LATER_S.to_string(), app.store.head());
+    let (channel, at, head) = (general(&app), LATER_S.to_string(), app.store.last_event_id());
     let at = ("scheduled_delivery_timestamp", at.as_str());
     let to_general = [("type", "stream"), ("to", channel.as_str()), ("content", "x"), ("topic", "t"), at];
     schedule(&app, &sam, &to_general).await.refused("Only organization administrators can send to this channel.");
@@ -142,14 +145,14 @@ async fn what_could_not_be_sent_now_is_not_scheduled() {
         let (name, _) = parameters.remove(missing);
         schedule(&app, &sam, &parameters).await.refused(&format!("Missing '{name}' argument"));
     }
-    assert_eq!((app.store.head(), list(&app, &sam).await.len()), (head, 0));
+    assert_eq!((app.store.last_event_id(), list(&app, &sam).await.len()), (head, 0));
 }
 
 #[tokio::test]
 async fn each_field_is_optional_and_nothing_at_all_is_refused() {
     let app = TestApp::found().await;
     let id = in_general(&app, &app.ada).await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     edit(&app, &app.ada, id, &[]).await.refused("Nothing to change");
     let later = (LATER_S + 60).to_string();
     edit(&app, &app.ada, id, &[("scheduled_delivery_timestamp", &later)]).await.success();
@@ -264,7 +267,7 @@ async fn without_a_scheduled_message_of_that_id_it_is_a_bad_request() {
 async fn a_message_that_is_given_up_is_not_sent() {
     let app = TestApp::found().await;
     let id = in_general(&app, &app.ada).await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     app.call(&app.ada, &format!("DELETE /scheduled_messages/{id}"), &[]).await.success();
     let event = json!({"type": "scheduled_messages", "op": "remove", "scheduled_message_id": id});
     assert_eq!(heard(&app, &app.ada, since).await, [event]);
@@ -278,7 +281,7 @@ async fn at_its_time_it_goes_out_once_under_another_id_and_is_listed_no_more() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
     let (id, direct) = (in_general(&app, &app.ada).await, to_person(&app, &sam, app.ada.id).await);
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     app.wait_s(3_599);
     app.send_due().await;
     assert!(inbox(&app, &app.ada).await.is_empty());
@@ -301,7 +304,7 @@ async fn a_failed_message_says_so_and_an_edit_must_carry_a_new_time() {
     let sam = app.person("sam", Role::Member).await;
     let id = in_general(&app, &sam).await;
     close_general(&app).await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     app.wait_s(3_600);
     app.send_due().await;
     app.send_due().await;
@@ -397,7 +400,7 @@ async fn a_scheduled_message_keeps_its_uploads_and_is_read_for_those_who_mute_it
 #[tokio::test]
 async fn nobody_has_more_than_a_thousand() {
     let app = TestApp::found().await;
-    for _ in 0..chat_core::messages::scheduled::MAX_SCHEDULED {
+    for _ in 0..chat_core::messages::scheduled::MAX_SCHEDULED_MESSAGES_PER_USER {
         in_general(&app, &app.ada).await;
     }
     let (channel, at) = (general(&app), LATER_S.to_string());

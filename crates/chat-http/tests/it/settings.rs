@@ -2,7 +2,7 @@
 
 use chat_core::id::UserId;
 use chat_core::model::role::Role;
-use chat_core::wire::settings::{SETTINGS, UserSettingDefaults};
+use chat_core::wire_format::user_settings::{USER_SETTINGS, UserSettingDefault};
 use serde_json::{Value, json};
 
 use crate::personal::{bot, heard, listen, mark, state};
@@ -15,12 +15,12 @@ async fn everybody_changes_their_own_name() {
     let response = app.call(&gus, "PATCH /settings", &[("full_name", " Augustus "), ("e-mail", "g@example.org")]).await;
     assert_eq!(response.success()["ignored_parameters_unsupported"], json!(["e-mail"]));
     assert_eq!(app.realm().user(UserId(gus.id)).unwrap().full_name, "Augustus");
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for (name, text) in [("A", "Name too short!"), ("A*a", "Invalid characters in name!"), ("A|1", "Invalid format!")] {
         app.call(&gus, "PATCH /settings", &[("full_name", name)]).await.refused(text);
     }
     app.call(&gus, "PATCH /settings", &[("full_name", "")]).await.success();
-    assert_eq!(app.realm().at(), before);
+    assert_eq!(app.realm().log_position(), before);
 }
 
 #[tokio::test]
@@ -38,7 +38,7 @@ async fn a_new_password_replaces_the_one_who_asks_knows() {
 #[tokio::test]
 async fn a_password_that_is_weak_or_asked_for_by_a_stranger_stays_as_it_was() {
     let app = TestApp::found().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let with_name = |old, new| [("full_name", "Countess"), ("old_password", old), ("new_password", new)];
     let response = app.call(&app.ada, "PATCH /settings", &with_name("ada's", "12345")).await;
     response.refused("The password is too weak.");
@@ -48,22 +48,22 @@ async fn a_password_that_is_weak_or_asked_for_by_a_stranger_stays_as_it_was() {
     }
     let response = app.call(&app.ada, "PATCH /settings", &with_name("ada's", "analytical")).await;
     assert_eq!(response.error(), (429, "RATE_LIMIT_HIT", "API usage exceeded rate limit"));
-    assert_eq!(app.realm().at(), before);
+    assert_eq!(app.realm().log_position(), before);
     app.wait_s(360);
     let login = [("username", "ada@example.org"), ("password", "ada's")];
     app.call_as_nobody("POST /fetch_api_key", &login).await.success();
 }
 
 /// Another value than the preset one.
-fn another(name: &str, preset: UserSettingDefaults) -> Value {
+fn another(name: &str, preset: UserSettingDefault) -> Value {
     match (name, preset) {
-        (_, UserSettingDefaults::Flag(flag)) => json!(!flag),
-        (_, UserSettingDefaults::Number(number)) => json!(if number == 1 { 2 } else { 1 }),
+        (_, UserSettingDefault::Flag(flag)) => json!(!flag),
+        (_, UserSettingDefault::Number(number)) => json!(if number == 1 { 2 } else { 1 }),
         ("default_language", _) => json!("de"),
         ("emojiset", _) => json!("twitter"),
         ("web_animate_image_previews", _) => json!("never"),
         ("web_home_view", _) => json!("recent_topics"),
-        (_, UserSettingDefaults::Word(word)) => json!(format!("{word}-2")),
+        (_, UserSettingDefault::Word(word)) => json!(format!("{word}-2")),
     }
 }
 
@@ -82,14 +82,14 @@ async fn every_preference_is_changed_and_told_to_the_callers_own_clients() {
     let capable = [("client_capabilities", r#"{"notification_settings_null": true, "user_settings_object": true}"#)];
     let capable = listen(&app, &gus, legacy, &capable).await;
     let others = state(&app, &app.ada, "user_settings").await;
-    for (name, _, preset) in SETTINGS {
+    for (name, _, preset) in USER_SETTINGS {
         let value = another(name, preset);
         let response = app.call(&gus, "PATCH /settings", &[(name, &sent(&value))]).await.success();
         assert_eq!(response, json!({"result": "success", "msg": ""}), "{name}");
         assert_eq!(state(&app, &gus, "user_settings").await[name], value);
     }
     let events = heard(&app, &newer).await;
-    let expected = SETTINGS.map(|(name, _, preset)| {
+    let expected = USER_SETTINGS.map(|(name, _, preset)| {
         let value = another(name, preset);
         let mut event = json!({"type": "user_settings", "op": "update", "property": name, "value": value});
         if name == "default_language" {

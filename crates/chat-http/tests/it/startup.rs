@@ -3,7 +3,7 @@
 
 mod terminal;
 
-use chat_core::log::store::QueueStore as _;
+use chat_core::event_log::store::EventQueueStore as _;
 use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
@@ -211,10 +211,10 @@ async fn no_queue_outlives_the_log_however_long_its_client_asks() {
         let parameters = [("queue_lifespan_secs", asked_s), ("fetch_event_types", "[]")];
         let state = app.call(&app.ada, "POST /register", &parameters).await.success();
         let queue = state["queue_id"].as_str().unwrap();
-        app.store.expire(NOW_S + kept_s - 1).await.unwrap();
-        assert!(app.store.find(queue).await.unwrap().is_some(), "{asked_s}");
-        app.store.expire(NOW_S + kept_s + 1).await.unwrap();
-        assert!(app.store.find(queue).await.unwrap().is_none(), "{asked_s}");
+        app.store.delete_expired_queues(NOW_S + kept_s - 1).await.unwrap();
+        assert!(app.store.find_queue(queue).await.unwrap().is_some(), "{asked_s}");
+        app.store.delete_expired_queues(NOW_S + kept_s + 1).await.unwrap();
+        assert!(app.store.find_queue(queue).await.unwrap().is_none(), "{asked_s}");
     }
 }
 

@@ -10,16 +10,16 @@ use axum::extract::ConnectInfo;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::UserId;
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::store::RealmStore as _;
-use chat_core::model::change::RealmChange;
+use chat_core::model::realm_change::RealmChange;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::role::Role;
-use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::{ApiKey, PasswordHash, User};
-use chat_core::organization::founding::{NewRealm, found};
-use chat_core::people::invitation::VALIDITY_MIN;
-use chat_core::push::PushService;
+use chat_core::organization::founding::{NewRealm, found_realm};
+use chat_core::people::invitation::DEFAULT_INVITATION_VALIDITY_MINUTES;
+use chat_core::push_notifications::PushService;
 use chat_http::error::InternalError;
 use chat_http::{
     ApiSettings, BaseComponents, BrowserComponents, ChatComponents, ChatService, ClockAndRandomness,
@@ -173,7 +173,10 @@ impl TestApp {
             now_s: NOW_S - 1_000,
         };
         if !is_empty {
-            assert!(matches!(store.commit(found(&store.realm(), founding)).await.unwrap(), CommitOutcome::Done { .. }));
+            assert!(matches!(
+                store.commit(found_realm(&store.snapshot(), founding)).await.unwrap(),
+                CommitOutcome::Done { .. }
+            ));
         }
         let ada = Person { id: 9, email: "ada@example.org".to_owned(), key: key.expose().to_owned() };
         let files = Arc::default();
@@ -218,8 +221,8 @@ impl TestApp {
 
     /// One more person, in no channel: `name@example.org`, of the full name `name`, without a password.
     pub(crate) async fn person(&self, name: &str, role: Role) -> Person {
-        let realm = self.store.realm();
-        let id = UserId(realm.new_id(1));
+        let realm = self.store.snapshot();
+        let id = UserId(realm.nth_unused_id(1));
         let key = ApiKey::from_random(&[u8::try_from(id.0).unwrap(); 64]).unwrap();
         let email = format!("{name}@example.org");
         let user = User {
@@ -233,11 +236,11 @@ impl TestApp {
             timezone: String::new(),
             avatar_url: None,
             avatar_version: 1,
-            address_visibility: chat_core::model::address_visibility::AddressVisibility::default(),
+            address_visibility: chat_core::model::email_address_visibility::EmailAddressVisibility::default(),
         };
-        let mut commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, ..RealmCommit::default() };
+        let mut commit = RealmCommit { decided_at: realm.changed_at(), at_s: NOW_S, ..RealmCommit::default() };
         commit.changes.push(RealmChange::User(Box::new(user)));
-        commit.set_key(&realm, id, key.clone());
+        commit.set_api_key(&realm, id, key.clone());
         assert!(matches!(self.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
         Person { id: id.0, email, key: key.expose().to_owned() }
     }
@@ -260,7 +263,7 @@ impl TestApp {
 
     /// The realm as it is.
     pub(crate) fn realm(&self) -> Arc<RealmSnapshot> {
-        self.store.realm()
+        self.store.snapshot()
     }
 
     /// Sends what is due, as the server does every second.
@@ -502,7 +505,7 @@ fn start_router(
         passwords: Arc::new(PlainTextPasswords),
         invitations: InvitationComponents {
             links: Arc::<ChatStore>::clone(store),
-            validity_min: VALIDITY_MIN,
+            validity_min: DEFAULT_INVITATION_VALIDITY_MINUTES,
             per_day: INVITATIONS_PER_DAY,
         },
         push,

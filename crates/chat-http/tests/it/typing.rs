@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::{EventLog as _, RealmStore as _};
 use chat_core::id::{ChannelId, UserId};
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::store::{EventLog as _, RealmStore as _};
-use chat_core::model::change::{RealmChange, UserItemKind};
-use chat_core::model::channel::{ChannelNotifications, Subscription};
+use chat_core::model::channel::{Subscription, SubscriptionNotificationSettings};
+use chat_core::model::realm_change::{RealmChange, UserItemKind};
 use chat_core::model::role::Role;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -58,7 +58,7 @@ impl<'a> TestQueue<'a> {
 }
 
 async fn commit(app: &TestApp, changes: Vec<RealmChange>) {
-    let commit = RealmCommit { decided_at: app.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    let commit = RealmCommit { decided_at: app.realm().changed_at(), at_s: NOW_S, changes, ..RealmCommit::default() };
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
@@ -74,7 +74,7 @@ async fn enter_general(app: &TestApp, who: &Person) {
         color: "#c2c2c2".to_owned(),
         is_muted: false,
         pin_to_top: false,
-        notifications: ChannelNotifications::default(),
+        notifications: SubscriptionNotificationSettings::default(),
     };
     commit(app, vec![RealmChange::Subscription(Box::new(subscription))]).await;
 }
@@ -241,10 +241,10 @@ async fn a_poll_that_waits_is_answered_and_the_queue_gets_each_event_once() {
 async fn typing_writes_nothing_down_and_is_not_told_to_who_comes_later() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     types(&app, &app.ada, &[("op", "start"), ("to", &format!("[{}]", sam.id))]).await;
     assert_eq!(TestQueue::of(&app, &sam, &[]).await.hear().await, Vec::<Value>::new());
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! `PATCH /realm/user_settings_defaults`, sentence by sentence.
 
 use chat_core::model::role::Role;
-use chat_core::wire::settings::SETTINGS;
+use chat_core::wire_format::user_settings::USER_SETTINGS;
 use serde_json::{Value, json};
 
 use crate::personal::{bot, close, heard, listen, mark, state};
@@ -236,7 +236,7 @@ fn the_parameters_are_those_of_the_table_that_users_have() {
     let personal = ["allow_private_data_export", "default_language", "enable_login_emails", "enable_marketing_emails"];
     // Existing clients know it, and the specification does not.
     let further = ["web_mark_read_on_scroll_policy"];
-    let mut known: Vec<_> = SETTINGS.iter().map(|(name, ..)| *name).collect();
+    let mut known: Vec<_> = USER_SETTINGS.iter().map(|(name, ..)| *name).collect();
     known.retain(|name| !personal.contains(name) && !further.contains(name));
     let mut sent = ALL.map(|(name, _)| name);
     known.sort_unstable();

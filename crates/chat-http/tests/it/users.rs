@@ -1,8 +1,8 @@
 //! Who there is, and what is done to accounts.
 
+use chat_core::event_log::event::EventBody;
+use chat_core::event_log::store::EventLog as _;
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::log::event::EventBody;
-use chat_core::log::store::EventLog as _;
 use chat_core::model::role::Role;
 use chat_core::model::user::User;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ const CREATION: [(&str, &str); 3] =
 
 /// The events told after a place of the log.
 pub(crate) async fn events_after(app: &TestApp, place: EventId) -> Vec<Value> {
-    let records = app.store.after(place, 100).await.unwrap().unwrap();
+    let records = app.store.records_after(place, 100).await.unwrap().unwrap();
     let events = records.iter().filter_map(|record| record.event.as_ref());
     let plain = events.map(|event| match &event.body {
         EventBody::Plain { event, .. } => event.clone(),
@@ -41,7 +41,7 @@ fn user(app: &TestApp, id: i64) -> User {
 /// Asserts that the log is where it was.
 #[track_caller]
 pub(crate) fn assert_nothing_written(app: &TestApp, before: EventId, what: &str) {
-    assert_eq!(app.realm().at(), before, "{what}");
+    assert_eq!(app.realm().log_position(), before, "{what}");
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn the_caller_is_shown_flat_with_the_newest_message() {
 #[tokio::test]
 async fn an_administrator_makes_an_account_that_can_log_in_and_is_in_the_default_channels() {
     let app = TestApp::found().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let response = app.call(&app.ada, "POST /users", &CREATION).await.success();
     let id = response["user_id"].as_i64().unwrap();
     let eve = user(&app, id);
@@ -153,7 +153,7 @@ async fn an_administrator_makes_an_account_that_can_log_in_and_is_in_the_default
 async fn only_administrators_make_accounts() {
     let app = TestApp::found().await;
     let people = everybody(&app).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for person in &people[2..] {
         let response = app.call(person, "POST /users", &CREATION).await;
         response.refused("Must be an organization administrator");
@@ -167,7 +167,7 @@ async fn an_account_that_cannot_be_is_not_made() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
     app.call(&app.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let with = |name, value| CREATION.map(|(key, own)| (key, if key == name { value } else { own }));
     let long = "x".repeat(101);
     let cases = [
@@ -201,7 +201,7 @@ async fn an_account_that_cannot_be_is_not_made() {
 async fn an_administrator_changes_name_and_role_together_and_both_are_told() {
     let app = TestApp::found().await;
     let people = everybody(&app).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let path = format!("PATCH /users/{}", people[3].id);
     app.call(&people[1], &path, &[("full_name", " Melanie "), ("role", "300")]).await.success();
     let mel = user(&app, people[3].id);
@@ -217,7 +217,7 @@ async fn an_administrator_changes_name_and_role_together_and_both_are_told() {
     assert!(groups.clone().any(|event| event["op"] == "remove_members"));
     assert!(groups.clone().any(|event| event["op"] == "add_members" && event["user_ids"] == json!([mel.id])));
 
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&people[1], &path, &[("full_name", "Melanie"), ("role", "300")]).await.success();
     app.call(&people[1], &path, &[]).await.success();
     assert_nothing_written(&app, before, "what is so already");
@@ -242,7 +242,7 @@ async fn who_becomes_a_guest_loses_sight_of_public_channels_and_hears_so() {
     let sam = app.person("sam", Role::Member).await;
     let path = format!("PATCH /users/{}", sam.id);
     for (role, op) in [("600", "delete"), ("400", "create")] {
-        let before = app.realm().at();
+        let before = app.realm().log_position();
         app.call(&app.ada, &path, &[("role", role)]).await.success();
         let events = events_after(&app, before).await;
         let streams: Vec<_> = events.iter().filter(|event| event["type"] == "stream").collect();
@@ -256,7 +256,7 @@ async fn a_change_that_is_not_allowed_changes_nothing() {
     let app = TestApp::found().await;
     let people = everybody(&app).await;
     let [ada, adam, mona, mel, gus] = &people;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let not_listed = "Invalid role: Value error, Not in the list of possible values";
     let owner_required = "Must be an organization owner";
     let last = "The owner permission cannot be removed from the only organization owner.";
@@ -297,21 +297,21 @@ async fn an_account_is_closed_and_reopened() {
     let updates = |events: Vec<Value>| -> Vec<Value> {
         events.into_iter().filter(|event| event["type"] == "realm_user").map(|event| event["person"].clone()).collect()
     };
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&app.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
     assert_eq!(updates(events_after(&app, before).await), [json!({"user_id": sam.id, "is_active": false})]);
     let refused = app.call(&sam, "GET /users/me", &[]).await;
     assert_eq!(refused.error(), (401, "UNAUTHORIZED", "Account is deactivated"));
     let shown = app.call(&app.ada, &format!("GET /users/{}", sam.id), &[]).await.success();
     assert_eq!(shown["user"]["is_active"], json!(false));
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&app.ada, &format!("DELETE /users/{}", sam.id), &[]).await.refused("No such user");
     assert_nothing_written(&app, before, "closed twice");
 
     app.call(&app.ada, &format!("POST /users/{}/reactivate", sam.id), &[]).await.success();
     assert_eq!(updates(events_after(&app, before).await), [json!({"user_id": sam.id, "is_active": true})]);
     app.call(&sam, "GET /users/me", &[]).await.success();
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     app.call(&app.ada, &format!("POST /users/{}/reactivate", sam.id), &[]).await.success();
     assert_nothing_written(&app, before, "open already");
 }
@@ -321,7 +321,7 @@ async fn an_account_that_may_not_be_closed_or_opened_stays_as_it_is() {
     let app = TestApp::found().await;
     let people = everybody(&app).await;
     let [ada, adam, mona, mel, gus] = &people;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let administrator = "Must be an organization administrator";
     let delete = |id: i64| format!("DELETE /users/{id}");
     let cases = [
@@ -345,7 +345,7 @@ async fn an_account_that_may_not_be_closed_or_opened_stays_as_it_is() {
 async fn people_leave_by_themselves_but_not_the_only_owner() {
     let app = TestApp::found().await;
     let gus = app.person("gus", Role::Guest).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let response = app.call(&app.ada, "DELETE /users/me", &[]).await;
     let text = "Cannot deactivate the only organization owner.";
     assert_eq!(response.error(), (400, "CANNOT_DEACTIVATE_LAST_USER", text));
@@ -380,7 +380,7 @@ async fn members_see_the_groups_of_the_system_and_who_stands_in_them() {
 #[tokio::test]
 async fn strangers_do_nothing_to_accounts() {
     let app = TestApp::found().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for call in [
         "GET /users",
         "POST /users",

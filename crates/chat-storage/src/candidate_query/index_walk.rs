@@ -1,6 +1,6 @@
 //! Which messages of each recipient a narrow by place reads: all, or those that an index has by themselves.
 
-use chat_core::messages::narrow::{HasOperand, MessageSelection, NarrowCondition};
+use chat_core::messages::narrow::{HasOperand, NarrowCondition, ReadableMessageSelection};
 use sql_engines::SqlDialect;
 
 /// The number after which messages of a recipient are read, on Postgres.
@@ -28,7 +28,7 @@ pub(crate) enum IndexWalk {
 
 impl IndexWalk {
     /// Returns the property of which an index has the fewest messages, as far as one can tell.
-    pub(crate) fn of(selection: &MessageSelection) -> Self {
+    pub(crate) fn of(selection: &ReadableMessageSelection) -> Self {
         let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
         let topic = asked().find_map(|condition| match condition {
             NarrowCondition::Topic(key) => Some(Self::Topic(key.clone())),
@@ -87,7 +87,7 @@ impl IndexWalk {
 }
 
 /// Returns the bit of what the messages have to have in them: a link, an image or an attachment.
-pub(crate) fn marked(selection: &MessageSelection) -> Option<i64> {
+pub(crate) fn marked(selection: &ReadableMessageSelection) -> Option<i64> {
     selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
         NarrowCondition::Has(HasOperand::Link) => Some(2),
         NarrowCondition::Has(HasOperand::Image) => Some(4),
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_bits_of_the_index_are_those_of_the_marks() {
-        let bit = |content_flags: ContentFlags| content_flags.bits();
+        let bit = |content_flags: ContentFlags| content_flags.to_bits();
         assert_eq!(bit(ContentFlags { has_link: true, ..ContentFlags::default() }), 2);
         assert_eq!(bit(ContentFlags { has_image: true, ..ContentFlags::default() }), 4);
         assert_eq!(bit(ContentFlags { has_attachment: true, ..ContentFlags::default() }), 8);

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use chat_core::StoreError;
-use chat_core::messages::narrow::{HasOperand, MessageCandidate, MessageSelection, NarrowCondition};
-use chat_core::text::search_words::SearchWords;
+use chat_core::messages::narrow::{HasOperand, NarrowCandidate, NarrowCondition, ReadableMessageSelection};
+use chat_core::text_processing::search_words::SearchWords;
 use sql_engines::SqlDialect;
 use sqlx::SqlStr;
 
@@ -57,7 +57,7 @@ impl WordSearch {
     /// Returns the search of a selection, or [`CandidateQuery::Nothing`].
     pub(crate) fn source(
         shared: &Shared,
-        (selection, sought): (&MessageSelection, &SearchWords),
+        (selection, sought): (&ReadableMessageSelection, &SearchWords),
         place: RecipientScope,
     ) -> CandidateQuery {
         let recipient = match place {
@@ -130,7 +130,7 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
         shared: &Shared,
         stretch: MessageRange,
         limit: i64,
-    ) -> Result<Vec<MessageCandidate<'static>>, StoreError> {
+    ) -> Result<Vec<NarrowCandidate<'static>>, StoreError> {
         let sql = self.ordered(shared.db.dialect(), stretch, (CANDIDATE, JOIN_DIRECT));
         let rows: Vec<CandidateRow> = read!(self, shared, sql, stretch, limit);
         Ok(rows.into_iter().map(candidate).collect())

@@ -12,10 +12,10 @@ mod page;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use chat_core::event_log::event::{EventAudience, EventBody, LogRecord, NewEvent, NewMessageEvent};
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::log::event::{EventAudience, EventBody, EventRecord, MessageEvent, NewEvent};
-use chat_core::model::message::{Flag, Message, Recipient};
-use chat_core::wire::StoredMessage;
+use chat_core::model::message::{Message, MessageFlag, Recipient};
+use chat_core::wire_format::MessageWithCachedJson;
 use serde_json::Value;
 
 use crate::read_set::ReadSet;
@@ -54,7 +54,7 @@ struct CachedChannel {
     used: u64,
     /// Every message after this one is there; `None` while the database is read.
     after: Option<i64>,
-    messages: Arc<VecDeque<Arc<StoredMessage>>>,
+    messages: Arc<VecDeque<Arc<MessageWithCachedJson>>>,
     bytes: usize,
     readers: HashMap<UserId, CachedReader>,
 }
@@ -72,7 +72,7 @@ pub(crate) struct ReaderState {
     pub(crate) after: i64,
     pub(crate) read: ReadSet,
     /// Flags that are rows, by message.
-    pub(crate) rare: HashMap<i64, Vec<Flag>>,
+    pub(crate) rare: HashMap<i64, Vec<MessageFlag>>,
 }
 
 /// The end of a channel as it is now.
@@ -82,7 +82,7 @@ pub(crate) struct ChannelWindow {
     /// Every message after this one is there.
     pub(crate) after: i64,
     /// The oldest first.
-    pub(crate) messages: Arc<VecDeque<Arc<StoredMessage>>>,
+    pub(crate) messages: Arc<VecDeque<Arc<MessageWithCachedJson>>>,
 }
 
 impl ChannelWindows {
@@ -196,7 +196,7 @@ impl ChannelWindows {
     }
 
     /// Takes in what the log brings.
-    pub(crate) fn apply(&self, record: &EventRecord) {
+    pub(crate) fn apply(&self, record: &LogRecord) {
         let mut inner = self.lock();
         match &record.event {
             Some(NewEvent { body: EventBody::Message(event), .. }) => inner.add(event),
@@ -204,7 +204,7 @@ impl ChannelWindows {
             Some(NewEvent { body: EventBody::Plain { kind, event }, .. }) => match kind.as_str() {
                 "reaction" | "submessage" | "delete_message" | "update_message" => inner.forget_messages_of(event),
                 // As logs have it that were written before flags had a form of their own.
-                EventBody::FLAGGED => inner.channels.clear(),
+                EventBody::FLAGS_EVENT_TYPE => inner.channels.clear(),
                 _ => {}
             },
             Some(NewEvent { body: EventBody::Flagged(flagged), audience, .. }) => {
@@ -212,8 +212,8 @@ impl ChannelWindows {
                 for user in users {
                     inner.forget_reader(*user);
                     // A message that its sender has no longer read is another message.
-                    if flagged.mark.wants_details() {
-                        inner.forget_own(*user, &flagged.messages());
+                    if flagged.mark.needs_message_details() {
+                        inner.forget_own(*user, &flagged.message_ids());
                     }
                 }
             }
@@ -230,7 +230,7 @@ impl Inner {
         self.count
     }
 
-    fn add(&mut self, event: &MessageEvent) {
+    fn add(&mut self, event: &NewMessageEvent) {
         let message = &event.message;
         let Recipient::Channel(id) = message.recipient else { return };
         let Some(channel) = self.channels.get_mut(&id) else { return };
@@ -245,7 +245,7 @@ impl Inner {
         for (user, flag) in &event.flags {
             match channel.readers.get_mut(user).map(|reader| &mut reader.copies) {
                 // What they have read is in the database.
-                Some(_) if *flag == Flag::Read => drop(channel.readers.remove(user)),
+                Some(_) if *flag == MessageFlag::Read => drop(channel.readers.remove(user)),
                 Some(Some(copies)) => Arc::make_mut(copies).rare.entry(message.id.0).or_default().push(*flag),
                 Some(None) => drop(channel.readers.remove(user)),
                 None => {}
@@ -311,15 +311,15 @@ impl CachedChannel {
         self.messages.binary_search_by_key(&id, |message| message.id).is_ok()
     }
 
-    fn push(&mut self, message: Arc<StoredMessage>) {
+    fn push(&mut self, message: Arc<MessageWithCachedJson>) {
         // Copied only while a user reads it.
         let messages = Arc::make_mut(&mut self.messages);
-        self.bytes += message.weight_bytes();
+        self.bytes += message.memory_bytes();
         messages.push_back(message);
         let Some(after) = &mut self.after else { return };
         while messages.len() > KEPT || self.bytes > KEPT_BYTES {
             let Some(oldest) = messages.pop_front() else { return };
-            self.bytes -= oldest.weight_bytes();
+            self.bytes -= oldest.memory_bytes();
             *after = oldest.id.0;
         }
     }

@@ -13,8 +13,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chat_core::StoreError;
+use chat_core::event_log::event::{EventAudience, EventBody, LogRecord, NewEvent};
 use chat_core::id::{MessageId, UserId};
-use chat_core::log::event::{EventAudience, EventBody, EventRecord, NewEvent};
 use chat_core::model::message::{ContentFlags, Recipient};
 use serde_json::Value;
 use sql_engines::encode_numbers_parameter;
@@ -101,7 +101,7 @@ impl IndexEntry {
 
 /// Marks are eight bits.
 fn bits(content_flags: ContentFlags) -> u8 {
-    u8::try_from(content_flags.bits()).unwrap_or_default()
+    u8::try_from(content_flags.to_bits()).unwrap_or_default()
 }
 
 /// What is read of a message.
@@ -144,7 +144,7 @@ impl MessageIndex {
     }
 
     /// Takes in what the log brings.
-    pub(crate) fn apply(&self, record: &EventRecord) {
+    pub(crate) fn apply(&self, record: &LogRecord) {
         let mut state = self.lock();
         if state.kept.is_none() {
             return;
@@ -164,17 +164,19 @@ impl MessageIndex {
             Some(NewEvent { body: EventBody::Edit { event, .. }, .. }) => state.mark_messages_of(event),
             Some(NewEvent { body: EventBody::Plain { kind, event }, .. }) => match kind.as_str() {
                 // Flags as logs have it that were written before these had a form of their own.
-                "delete_message" | "update_message" | EventBody::FLAGGED => state.mark_messages_of(event),
+                "delete_message" | "update_message" | EventBody::FLAGS_EVENT_TYPE => state.mark_messages_of(event),
                 _ => {}
             },
-            Some(NewEvent { body: EventBody::Flagged(flagged), audience, .. }) if flagged.mark.wants_details() => {
+            Some(NewEvent { body: EventBody::Flagged(flagged), audience, .. })
+                if flagged.mark.needs_message_details() =>
+            {
                 match audience {
                     EventAudience::Users(users) => {
                         for user in users {
-                            state.set_unread(*user, &flagged.messages());
+                            state.set_unread(*user, &flagged.message_ids());
                         }
                     }
-                    _ => state.mark(flagged.messages().into_iter().map(|id| id.0)),
+                    _ => state.mark(flagged.message_ids().into_iter().map(|id| id.0)),
                 }
             }
             // A change of a message that notifies no user.
@@ -496,10 +498,10 @@ impl IndexedMessages {
 
 #[cfg(test)]
 mod tests {
+    use chat_core::event_log::event::MessageFlagsUpdate;
     use chat_core::id::{ChannelId, EventId};
-    use chat_core::log::event::FlaggedMessages;
     use chat_core::model::flag_change::{FlagChange, FlagOp};
-    use chat_core::model::message::Flag;
+    use chat_core::model::message::MessageFlag;
 
     use super::*;
 
@@ -539,9 +541,9 @@ mod tests {
         index
     }
 
-    fn record_of(event: Value) -> EventRecord {
-        let event = NewEvent::plain(EventAudience::users([UserId(1)]), event);
-        EventRecord::new(EventId(99), 0, Vec::new(), Some(event))
+    fn record_of(event: Value) -> LogRecord {
+        let event = NewEvent::same_for_everyone(EventAudience::from_users([UserId(1)]), event);
+        LogRecord::new(EventId(99), 0, Vec::new(), Some(event))
     }
 
     #[test]
@@ -591,16 +593,17 @@ mod tests {
     fn a_message_its_sender_has_no_longer_read_says_so() {
         let index = index(kept([1, 2, 3]));
         let set = |mark| {
-            let event = FlaggedMessages::anywhere(mark, vec![MessageId(1), MessageId(2)]).event_for(UserId(1));
-            index.apply(&EventRecord::new(EventId(99), 0, Vec::new(), Some(event)));
+            let event =
+                MessageFlagsUpdate::without_locations(mark, vec![MessageId(1), MessageId(2)]).event_for_user(UserId(1));
+            index.apply(&LogRecord::new(EventId(99), 0, Vec::new(), Some(event)));
         };
         let read = |kept: &IndexedMessages| {
             let entries = kept.entries_after(HERE, 0);
             entries.map(|entry| entry.content_flags().read_by_sender).collect::<Vec<_>>()
         };
-        set(FlagChange { flag: Flag::Starred, op: FlagOp::Remove });
+        set(FlagChange { flag: MessageFlag::Starred, op: FlagOp::Remove });
         assert_eq!(index.look(read), Some(vec![true, true, true]));
-        set(FlagChange { flag: Flag::Read, op: FlagOp::Remove });
+        set(FlagChange { flag: MessageFlag::Read, op: FlagOp::Remove });
         assert_eq!(index.look(read), Some(vec![false, true, true]));
         // Whichever way it is found.
         let found = |kept: &IndexedMessages| place(kept, 1).map(|(_, entry)| entry.content_flags().read_by_sender);

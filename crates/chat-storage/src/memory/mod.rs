@@ -38,8 +38,8 @@ pub(crate) mod started_topics;
 
 use std::sync::Arc;
 
-use chat_core::log::event::EventRecord;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::event_log::event::LogRecord;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 
 use channel_windows::ChannelWindows;
 use freshness::Freshness;
@@ -67,7 +67,7 @@ impl Memory {
     /// Begins with a realm that was read from the database, and with nothing else.
     pub(crate) fn new(realm: RealmSnapshot) -> Self {
         Self {
-            recent_log: RecentLog::from(realm.at()),
+            recent_log: RecentLog::from(realm.log_position()),
             realm: RealmCache::new(realm),
             queues: QueueCache::new(),
             channel_windows: ChannelWindows::default(),
@@ -79,7 +79,7 @@ impl Memory {
     }
 
     /// Takes in the records that follow what is in memory; those that are in it already change nothing.
-    pub(crate) fn apply(&self, records: Vec<Arc<EventRecord>>) {
+    pub(crate) fn apply(&self, records: Vec<Arc<LogRecord>>) {
         let head = self.recent_log.head();
         for record in records.into_iter().filter(|record| record.id > head) {
             // First the realm, so that whoever is woken sees what the record changed.
@@ -95,7 +95,7 @@ impl Memory {
     /// Begins again with a realm that was read from the database: everything that [`Memory::apply`] brings forward is
     /// replaced or dropped, queues too, and everyone who waits is woken.
     pub(crate) fn reset(&self, realm: RealmSnapshot) {
-        let head = realm.at();
+        let head = realm.log_position();
         self.realm.reset(realm);
         self.channel_windows.reset();
         self.message_index.reset();

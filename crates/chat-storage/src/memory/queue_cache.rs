@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use chat_core::log::store::EventQueue;
-use chat_core::people::typing::TypingOutcome;
+use chat_core::event_log::store::EventQueue;
+use chat_core::people::typing_notifications::PendingTypingNotifications;
 use moka::sync::Cache;
 
 /// Bytes they may take together.
@@ -94,9 +94,16 @@ impl QueueCache {
 
     /// Returns what `after` says was told since the queue was last given something, which it is now. A queue that is
     /// not kept is given nothing, and what follows is for its next poll.
-    pub(crate) fn typing_since(&self, id: &str, after: impl FnOnce(u64) -> TypingOutcome) -> TypingOutcome {
+    pub(crate) fn typing_since(
+        &self,
+        id: &str,
+        after: impl FnOnce(u64) -> PendingTypingNotifications,
+    ) -> PendingTypingNotifications {
         let Some(kept) = self.queues.get(id) else {
-            return TypingOutcome { until: after(u64::MAX).until, ..TypingOutcome::default() };
+            return PendingTypingNotifications {
+                until: after(u64::MAX).until,
+                ..PendingTypingNotifications::default()
+            };
         };
         let typing = after(kept.typing_seen.load(Ordering::Relaxed));
         kept.typing_seen.store(typing.until, Ordering::Relaxed);
@@ -118,8 +125,8 @@ impl QueueCache {
 
 #[cfg(test)]
 mod tests {
+    use chat_core::event_log::event::QueueFilter;
     use chat_core::id::{EventId, UserId};
-    use chat_core::log::event::QueueFilter;
 
     use super::*;
 

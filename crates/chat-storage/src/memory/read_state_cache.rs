@@ -8,9 +8,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use chat_core::event_log::event::{EventAudience, EventBody, LogRecord, NewEvent};
 use chat_core::id::{EventId, UserId};
-use chat_core::log::event::{EventAudience, EventBody, EventRecord, NewEvent};
-use chat_core::model::message::{Flag, Recipient};
+use chat_core::model::message::{MessageFlag, Recipient};
 
 use crate::read_set::ReadSet;
 
@@ -94,7 +94,7 @@ impl ReadStateCache {
     }
 
     /// Takes in what the log brings.
-    pub(crate) fn apply(&self, record: &EventRecord) {
+    pub(crate) fn apply(&self, record: &LogRecord) {
         let mut inner = self.lock();
         inner.noted = record.id;
         match readers(record) {
@@ -120,17 +120,17 @@ enum AffectedUsers {
     Anybody,
 }
 
-fn readers(record: &EventRecord) -> AffectedUsers {
+fn readers(record: &LogRecord) -> AffectedUsers {
     if !record.changes.is_empty() {
         return AffectedUsers::Anybody;
     }
     let these = match &record.event {
         // Who does not want to hear the sender has read it as it comes.
         Some(NewEvent { body: EventBody::Message(event), .. }) => {
-            event.flags.iter().filter(|(_, flag)| *flag == Flag::Read).map(|(user, _)| *user).collect()
+            event.flags.iter().filter(|(_, flag)| *flag == MessageFlag::Read).map(|(user, _)| *user).collect()
         }
         Some(NewEvent { body: EventBody::Flagged(flagged), audience: EventAudience::Users(users), .. }) => {
-            if flagged.mark.flag == Flag::Read { users.clone() } else { Vec::new() }
+            if flagged.mark.flag == MessageFlag::Read { users.clone() } else { Vec::new() }
         }
         _ => return AffectedUsers::Anybody,
     };
@@ -139,8 +139,8 @@ fn readers(record: &EventRecord) -> AffectedUsers {
 
 #[cfg(test)]
 mod tests {
+    use chat_core::event_log::event::MessageFlagsUpdate;
     use chat_core::id::{ChannelId, MessageId};
-    use chat_core::log::event::FlaggedMessages;
     use chat_core::model::flag_change::FlagChange;
 
     use super::*;
@@ -153,10 +153,10 @@ mod tests {
         ReadState { at: EventId(at), asked: [HERE].into(), sets }
     }
 
-    fn marked(id: i64, flag: &str, user: i64) -> EventRecord {
+    fn marked(id: i64, flag: &str, user: i64) -> LogRecord {
         let mark = FlagChange::parse(flag, "add").unwrap();
-        let event = FlaggedMessages::anywhere(mark, vec![MessageId(1)]).event_for(UserId(user));
-        EventRecord::new(EventId(id), 0, Vec::new(), Some(event))
+        let event = MessageFlagsUpdate::without_locations(mark, vec![MessageId(1)]).event_for_user(UserId(user));
+        LogRecord::new(EventId(id), 0, Vec::new(), Some(event))
     }
 
     fn holds(cache: &ReadStateCache, user: i64) -> bool {
@@ -174,7 +174,7 @@ mod tests {
         cache.apply(&marked(7, "read", 1));
         assert!(!holds(&cache, 1) && holds(&cache, 2));
         // What is not understood.
-        cache.apply(&EventRecord::new(EventId(8), 0, Vec::new(), None));
+        cache.apply(&LogRecord::new(EventId(8), 0, Vec::new(), None));
         assert!(!holds(&cache, 2));
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
-use chat_core::log::event::EventRecord;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::event_log::event::LogRecord;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 
 /// The newest realm that this node knows. Readers take no lock.
 pub(crate) struct RealmCache(ArcSwap<RealmSnapshot>);
@@ -25,8 +25,8 @@ impl RealmCache {
     }
 
     /// Takes in a record of the log, and returns the realm after it. Only one caller at a time.
-    pub(crate) fn apply(&self, record: &EventRecord) -> Arc<RealmSnapshot> {
-        let realm = Arc::new(self.0.load().with(record));
+    pub(crate) fn apply(&self, record: &LogRecord) -> Arc<RealmSnapshot> {
+        let realm = Arc::new(self.0.load().after_record(record));
         self.0.store(Arc::clone(&realm));
         realm
     }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use chat_core::event_log::event::{EventAudience, LogRecord};
+use chat_core::event_log::store::LogWaiter;
 use chat_core::id::{EventId, UserId};
-use chat_core::log::event::{EventAudience, EventRecord};
-use chat_core::log::store::LogListener;
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::people::typing::TypingOutcome;
+use chat_core::model::realm_snapshot::RealmSnapshot;
+use chat_core::people::typing_notifications::PendingTypingNotifications;
 use tokio::sync::oneshot;
 
 use crate::typing::RecentTyping;
@@ -21,7 +21,7 @@ pub(crate) struct RecentLog(Mutex<Inner>);
 
 struct Inner {
     head: EventId,
-    records: VecDeque<Arc<EventRecord>>,
+    records: VecDeque<Arc<LogRecord>>,
     records_bytes: usize,
     typing: RecentTyping,
     waiters: HashMap<UserId, BTreeMap<u64, WakeSignal>>,
@@ -65,7 +65,7 @@ impl RecentLog {
     }
 
     /// Returns the records after a place, or `None` when the memory does not reach back that far.
-    pub(crate) fn after(&self, after: EventId, limit: usize) -> Option<Vec<Arc<EventRecord>>> {
+    pub(crate) fn after(&self, after: EventId, limit: usize) -> Option<Vec<Arc<LogRecord>>> {
         let inner = self.lock();
         if after >= inner.head {
             return Some(Vec::new());
@@ -79,15 +79,15 @@ impl RecentLog {
     }
 
     /// Takes a record in and wakes those it may concern.
-    pub(crate) fn apply(&self, record: Arc<EventRecord>, realm: &RealmSnapshot) {
+    pub(crate) fn apply(&self, record: Arc<LogRecord>, realm: &RealmSnapshot) {
         let mut inner = self.lock();
         inner.head = record.id;
         inner.wake(&record, realm);
-        inner.records_bytes += record.weight_bytes();
+        inner.records_bytes += record.memory_bytes();
         inner.records.push_back(record);
         while inner.records.len() > KEPT || inner.records_bytes > KEPT_BYTES {
             let Some(oldest) = inner.records.pop_front() else { return };
-            inner.records_bytes -= oldest.weight_bytes();
+            inner.records_bytes -= oldest.memory_bytes();
         }
     }
 
@@ -103,16 +103,16 @@ impl RecentLog {
     }
 
     /// Takes in who is typing and wakes those it concerns.
-    pub(crate) fn tell(&self, record: Arc<EventRecord>, realm: &RealmSnapshot) {
+    pub(crate) fn tell(&self, record: Arc<LogRecord>, realm: &RealmSnapshot) {
         let mut inner = self.lock();
         inner.wake(&record, realm);
         inner.typing.push(record);
     }
 
     /// Returns what was told of who is typing after a number.
-    pub(crate) fn typing_after(&self, number: u64) -> TypingOutcome {
+    pub(crate) fn typing_after(&self, number: u64) -> PendingTypingNotifications {
         let inner = self.lock();
-        TypingOutcome { events: inner.typing.after(number).cloned().collect(), until: inner.typing.last() }
+        PendingTypingNotifications { events: inner.typing.after(number).cloned().collect(), until: inner.typing.last() }
     }
 
     /// Returns the number of the last that was told of who is typing.
@@ -121,7 +121,7 @@ impl RecentLog {
     }
 
     /// A place among those who wait for what comes after a place, unless something that may concern them has come.
-    pub(crate) fn queue_up(&self, listener: LogListener, after: EventId, realm: &RealmSnapshot) -> Option<Waiter<'_>> {
+    pub(crate) fn queue_up(&self, listener: LogWaiter, after: EventId, realm: &RealmSnapshot) -> Option<Waiter<'_>> {
         let mut inner = self.lock();
         if inner.typing.after(listener.typing_seen).any(|record| concerns(record, listener, realm)) {
             return None;
@@ -147,7 +147,7 @@ impl RecentLog {
 
 impl Inner {
     /// Wakes whom a record may concern. Costs no more than the smaller of its receivers and those who wait.
-    fn wake(&mut self, record: &EventRecord, realm: &RealmSnapshot) {
+    fn wake(&mut self, record: &LogRecord, realm: &RealmSnapshot) {
         let Some(event) = &record.event else { return };
         match &event.audience {
             EventAudience::Users(users) => users.iter().for_each(|user| self.wake_user(*user)),
@@ -165,7 +165,9 @@ impl Inner {
                 }
             }
             audience => {
-                self.wake_where(|user| realm.user(user).is_none_or(|user| audience.reaches(record.id, user, realm)));
+                self.wake_where(|user| {
+                    realm.user(user).is_none_or(|user| audience.includes_user(record.id, user, realm))
+                });
             }
         }
     }
@@ -187,11 +189,11 @@ impl Inner {
 }
 
 /// Returns whether a record may concern a listener. May say yes too often, never no.
-fn concerns(record: &EventRecord, listener: LogListener, realm: &RealmSnapshot) -> bool {
+fn concerns(record: &LogRecord, listener: LogWaiter, realm: &RealmSnapshot) -> bool {
     let Some(event) = &record.event else { return false };
     let overheard =
         matches!(event.audience, EventAudience::Subscribers { public: true, .. }) && listener.receives_public;
-    overheard || realm.user(listener.user_id).is_none_or(|user| event.audience.reaches(record.id, user, realm))
+    overheard || realm.user(listener.user_id).is_none_or(|user| event.audience.includes_user(record.id, user, realm))
 }
 
 impl Waiter<'_> {

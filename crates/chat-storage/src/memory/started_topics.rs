@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chat_core::StoreError;
+use chat_core::event_log::event::{EventBody, LogRecord};
 use chat_core::id::MessageId;
-use chat_core::log::event::{EventBody, EventRecord};
 use chat_core::model::message::Conversation;
 
 use crate::engine::run;
@@ -36,7 +36,7 @@ impl StartedTopics {
     }
 
     /// Takes in what the log brings.
-    pub(crate) fn apply(&self, record: &EventRecord) {
+    pub(crate) fn apply(&self, record: &LogRecord) {
         let takes_away = match record.event.as_ref().map(|event| &event.body) {
             Some(EventBody::Message(_) | EventBody::Flagged(_)) => false,
             Some(EventBody::Edit { .. }) => true,

@@ -1,7 +1,7 @@
 //! What programs of bots keep.
 
 use chat_core::id::UserId;
-use chat_core::people::bots::{BotStorage as _, BotStorageKeyError, BotStorageOutcome};
+use chat_core::people::bots::{BotStorage as _, BotStorageOutcome, MissingBotStorageKey};
 use chat_storage::ChatStore;
 
 use crate::home::on_each_engine;
@@ -19,12 +19,12 @@ fn keys(keys: &[&str]) -> Vec<String> {
 }
 
 async fn keep(store: &ChatStore, user: i64, pairs: &[(&str, &str)]) -> BotStorageOutcome {
-    store.keep(UserId(user), &entries(pairs), LIMIT).await.unwrap()
+    store.store_bot_values(UserId(user), &entries(pairs), LIMIT).await.unwrap()
 }
 
 async fn kept(store: &ChatStore, user: i64, wanted: Option<&[&str]>) -> Vec<(String, String)> {
     let wanted = wanted.map(keys);
-    let mut found = store.kept(UserId(user), wanted.as_deref()).await.unwrap();
+    let mut found = store.load_bot_values(UserId(user), wanted.as_deref()).await.unwrap();
     found.sort();
     found
 }
@@ -41,14 +41,14 @@ on_each_engine! {
         assert_eq!(kept(&store, 4, None).await, entries(&[("a", "other")]));
         assert_eq!(home.ask(SIZES).await, ["3 6", "4 6"]);
 
-        let missing = store.forget(UserId(3), Some(&keys(&["a", "x"]))).await.unwrap();
-        assert_eq!(missing, Err(BotStorageKeyError));
+        let missing = store.delete_bot_values(UserId(3), Some(&keys(&["a", "x"]))).await.unwrap();
+        assert_eq!(missing, Err(MissingBotStorageKey));
         assert_eq!(kept(&store, 3, None).await.len(), 3);
-        assert_eq!(store.forget(UserId(3), Some(&keys(&["a", "ü"]))).await.unwrap(), Ok(()));
+        assert_eq!(store.delete_bot_values(UserId(3), Some(&keys(&["a", "ü"]))).await.unwrap(), Ok(()));
         assert_eq!(kept(&store, 3, None).await, entries(&[("b", "22")]));
         assert_eq!(home.ask(SIZES).await, ["3 3", "4 6"]);
-        assert_eq!(store.forget(UserId(3), None).await.unwrap(), Ok(()));
-        assert_eq!(store.forget(UserId(3), None).await.unwrap(), Ok(()));
+        assert_eq!(store.delete_bot_values(UserId(3), None).await.unwrap(), Ok(()));
+        assert_eq!(store.delete_bot_values(UserId(3), None).await.unwrap(), Ok(()));
         assert_eq!(kept(&store, 3, None).await, []);
         assert_eq!(kept(&store, 4, None).await.len(), 1);
         store.flush_and_close().await;

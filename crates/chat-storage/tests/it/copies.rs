@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use chat_core::event_log::event::{EventAudience, MessageFlagsUpdate};
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::{MessageId, UserId};
-use chat_core::log::event::{EventAudience, FlaggedMessages};
-use chat_core::log::store::RealmStore as _;
-use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow, NarrowCondition, NarrowTerm};
-use chat_core::messages::store::{MessageStore as _, WriteOutcome};
+use chat_core::messages::narrow::{Anchor, MessageWindow, NarrowCondition, NarrowTerm, ReadableMessageSelection};
+use chat_core::messages::store::{MessageStore as _, MessageWriteOutcome};
 use chat_core::model::flag_change::{FlagChange, FlagOp};
-use chat_core::model::message::{Flag, Message};
+use chat_core::model::message::{Message, MessageFlag};
 use chat_core::model::user_message::UserMessage;
 use chat_storage::ChatStore;
 use proptest::prelude::*;
@@ -24,29 +24,29 @@ const READER: UserId = UserId(2);
 const POSTGRES_SETS: &str = include_str!("../../../../migrations/chat/postgres/0015_flag_sets.sql");
 const SQLITE_SETS: &str = include_str!("../../../../migrations/chat/sqlite/0015_flag_sets.sql");
 
-async fn set(store: &ChatStore, flag: Flag, op: FlagOp, ids: &[MessageId]) {
+async fn set(store: &ChatStore, flag: MessageFlag, op: FlagOp, ids: &[MessageId]) {
     store
-        .set_flag(
+        .change_flag(
             READER,
             (flag, op),
             &decided_copies(store, ids),
-            (NOW_S, notice(EventAudience::users([READER]), "flags")),
+            (NOW_S, notice(EventAudience::from_users([READER]), "flags")),
         )
         .await
         .unwrap();
 }
 
-fn selection(store: &ChatStore, conditions: &[NarrowCondition]) -> MessageSelection {
-    let realm = store.realm();
+fn selection(store: &ChatStore, conditions: &[NarrowCondition]) -> ReadableMessageSelection {
+    let realm = store.snapshot();
     let reader = realm.user(READER).unwrap();
     let term = |condition: &NarrowCondition| NarrowTerm { condition: condition.clone(), negated: false };
-    MessageSelection::new(&realm, reader, conditions.iter().map(term).collect())
+    ReadableMessageSelection::new(&realm, reader, conditions.iter().map(term).collect())
 }
 
 async fn unread(store: &ChatStore) -> BTreeSet<MessageId> {
-    let found = store.unread(&selection(store, &[]), 1_000).await.unwrap();
+    let found = store.unread_messages(&selection(store, &[]), 1_000).await.unwrap();
     assert!(found.places.iter().all(|place| !place.ids.is_empty() && place.ids.is_sorted()));
-    found.ids().into_iter().collect()
+    found.message_ids().into_iter().collect()
 }
 
 /// Steps of a reader: which messages, and whether they read them.
@@ -80,7 +80,7 @@ on_each_engine! {
         assert_eq!(unread(&store).await, model);
         for (places, is_read) in steps() {
             let marked: Vec<MessageId> = places.iter().map(|at| ids[*at]).collect();
-            set(&store, Flag::Read, if is_read { FlagOp::Add } else { FlagOp::Remove }, &marked).await;
+            set(&store, MessageFlag::Read, if is_read { FlagOp::Add } else { FlagOp::Remove }, &marked).await;
             for at in places.iter().filter(|at| received(at)) {
                 if is_read { model.remove(&ids[*at]) } else { model.insert(ids[*at]) };
             }
@@ -101,12 +101,12 @@ on_each_engine! {
             ids.push(say(&store, 1, channel, topic).await);
         }
         let rows = "SELECT CAST(count(*) AS TEXT) FROM read_set WHERE user_id = 2";
-        set(&store, Flag::Read, FlagOp::Add, &ids[1..2]).await;
+        set(&store, MessageFlag::Read, FlagOp::Add, &ids[1..2]).await;
         assert_eq!(home.ask(rows).await, ["1"]);
-        set(&store, Flag::Read, FlagOp::Add, &[ids[2], ids[4]]).await;
+        set(&store, MessageFlag::Read, FlagOp::Add, &[ids[2], ids[4]]).await;
         assert_eq!(home.ask(rows).await, ["2"]);
         assert_eq!(unread(&store).await, [ids[0], ids[3], ids[5]].into());
-        set(&store, Flag::Read, FlagOp::Remove, &[ids[1], ids[4]]).await;
+        set(&store, MessageFlag::Read, FlagOp::Remove, &[ids[1], ids[4]]).await;
         assert_eq!(home.ask(rows).await, ["2"]);
         assert_eq!(unread(&store).await, [ids[0], ids[1], ids[3], ids[4], ids[5]].into());
         store.flush_and_close().await;
@@ -119,15 +119,15 @@ on_each_engine! {
         let mut ids = vec![say(&store, 1, 11, "t").await, say(&store, 1, 12, "t").await];
         let mark = async |flag: &str, op: FlagOp, ids: &[MessageId]| {
             let mark = FlagChange::parse(flag, if op == FlagOp::Add { "add" } else { "remove" }).unwrap();
-            let event = FlaggedMessages::anywhere(mark, ids.to_vec()).event_for(READER);
-            store.set_flag(READER, (mark.flag, op), &decided_copies(&store, ids), (NOW_S, event)).await.unwrap();
+            let event = MessageFlagsUpdate::without_locations(mark, ids.to_vec()).event_for_user(READER);
+            store.change_flag(READER, (mark.flag, op), &decided_copies(&store, ids), (NOW_S, event)).await.unwrap();
         };
         // Twice, because what was read once is known then.
         let flags = async || {
             let window = MessageWindow { anchor: Anchor::Newest, before: 10, after: 0, include_anchor: true };
             let mut seen = Vec::new();
             for _ in 0..2 {
-                let page = store.window(&selection(&store, &[]), window).await.unwrap();
+                let page = store.load_message_window(&selection(&store, &[]), window).await.unwrap();
                 seen.push(page.messages.into_iter().map(|(_, flags)| flags).collect::<Vec<_>>());
             }
             assert_eq!(seen[0], seen[1]);
@@ -135,16 +135,16 @@ on_each_engine! {
         };
         assert_eq!(flags().await, [vec![], vec![]]);
         mark("read", FlagOp::Add, &ids[..1]).await;
-        assert_eq!(flags().await, [vec![Flag::Read], vec![]]);
+        assert_eq!(flags().await, [vec![MessageFlag::Read], vec![]]);
         // In another place than those that are known, and in the same.
         ids.push(send(&store, message(&store, 1, to_users(&[1, 2]), ("", "psst"))).await);
         ids.push(say(&store, 3, 11, "t").await);
-        assert_eq!(flags().await, [vec![Flag::Read], vec![], vec![], vec![]]);
+        assert_eq!(flags().await, [vec![MessageFlag::Read], vec![], vec![], vec![]]);
         mark("starred", FlagOp::Add, &ids[2..3]).await;
         mark("read", FlagOp::Add, &ids[1..]).await;
-        assert_eq!(flags().await, [vec![Flag::Read], vec![Flag::Read], vec![Flag::Read, Flag::Starred], vec![Flag::Read]]);
+        assert_eq!(flags().await, [vec![MessageFlag::Read], vec![MessageFlag::Read], vec![MessageFlag::Read, MessageFlag::Starred], vec![MessageFlag::Read]]);
         mark("read", FlagOp::Remove, &ids[..3]).await;
-        assert_eq!(flags().await, [vec![], vec![], vec![Flag::Starred], vec![Flag::Read]]);
+        assert_eq!(flags().await, [vec![], vec![], vec![MessageFlag::Starred], vec![MessageFlag::Read]]);
         store.flush_and_close().await;
     }
 
@@ -157,9 +157,9 @@ on_each_engine! {
             ids.push(say(&store, 1, 11, "t").await);
         }
         let (odd, even): (Vec<MessageId>, Vec<MessageId>) = ids.iter().partition(|id| id.0 % 2 == 1);
-        set(&store, Flag::Read, FlagOp::Add, &odd).await;
+        set(&store, MessageFlag::Read, FlagOp::Add, &odd).await;
         assert_eq!(unread(&store).await, even.iter().copied().collect());
-        set(&store, Flag::Read, FlagOp::Add, &even).await;
+        set(&store, MessageFlag::Read, FlagOp::Add, &even).await;
         assert!(unread(&store).await.is_empty());
         let rows = home.ask("SELECT CAST(all_until AS TEXT) || ' ' || CAST(length(messages) AS TEXT) FROM read_set").await;
         assert_eq!(rows, [format!("{} 8", ids.last().unwrap())]);
@@ -176,11 +176,11 @@ on_each_engine! {
         own.event.message.content_flags.read_by_sender = false;
         let unseen = send(&store, own).await;
         assert_eq!(unread(&store).await, [unseen].into());
-        let found = store.find(READER, &[seen, unseen]).await.unwrap();
-        assert_eq!(found.into_iter().map(|(_, flags)| flags).collect::<Vec<_>>(), [vec![Flag::Read], vec![]]);
-        set(&store, Flag::Read, FlagOp::Remove, &[seen]).await;
+        let found = store.find_messages(READER, &[seen, unseen]).await.unwrap();
+        assert_eq!(found.into_iter().map(|(_, flags)| flags).collect::<Vec<_>>(), [vec![MessageFlag::Read], vec![]]);
+        set(&store, MessageFlag::Read, FlagOp::Remove, &[seen]).await;
         assert_eq!(unread(&store).await, [seen, unseen].into());
-        set(&store, Flag::Read, FlagOp::Add, &[seen, unseen]).await;
+        set(&store, MessageFlag::Read, FlagOp::Add, &[seen, unseen]).await;
         assert!(unread(&store).await.is_empty());
         store.flush_and_close().await;
     }
@@ -197,14 +197,14 @@ on_each_engine! {
             (3, to_channel(11), true),
         ] {
             let mut said = message(&store, sender, to, ("t", "hello"));
-            said.event.flags = is_read.then_some((READER, Flag::Read)).into_iter().collect();
+            said.event.flags = is_read.then_some((READER, MessageFlag::Read)).into_iter().collect();
             let id = send(&store, said).await;
-            let (_, flags) = store.find(READER, &[id]).await.unwrap().remove(0);
-            assert_eq!(flags, if is_read { vec![Flag::Read] } else { vec![] }, "{id}");
+            let (_, flags) = store.find_messages(READER, &[id]).await.unwrap().remove(0);
+            assert_eq!(flags, if is_read { vec![MessageFlag::Read] } else { vec![] }, "{id}");
             ids.push(id);
         }
         assert_eq!(unread(&store).await, [ids[1]].into());
-        set(&store, Flag::Read, FlagOp::Remove, &ids[..1]).await;
+        set(&store, MessageFlag::Read, FlagOp::Remove, &ids[..1]).await;
         assert_eq!(unread(&store).await, [ids[0], ids[1]].into());
         store.flush_and_close().await;
     }
@@ -214,14 +214,14 @@ on_each_engine! {
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
         let missing = MessageId(9_999);
-        set(&store, Flag::Starred, FlagOp::Add, &[id, missing]).await;
-        set(&store, Flag::Starred, FlagOp::Add, &[id]).await;
-        assert_eq!(store.flagged(READER, Flag::Starred).await.unwrap(), [id]);
+        set(&store, MessageFlag::Starred, FlagOp::Add, &[id, missing]).await;
+        set(&store, MessageFlag::Starred, FlagOp::Add, &[id]).await;
+        assert_eq!(store.flagged_message_ids(READER, MessageFlag::Starred).await.unwrap(), [id]);
         // Not received: it was there before, and counts as read.
-        let (_, flags) = store.find(READER, &[id]).await.unwrap().remove(0);
-        assert_eq!(flags, [Flag::Read, Flag::Starred, Flag::Historical]);
-        set(&store, Flag::Starred, FlagOp::Remove, &[id]).await;
-        assert!(store.flagged(READER, Flag::Starred).await.unwrap().is_empty());
+        let (_, flags) = store.find_messages(READER, &[id]).await.unwrap().remove(0);
+        assert_eq!(flags, [MessageFlag::Read, MessageFlag::Starred, MessageFlag::Historical]);
+        set(&store, MessageFlag::Starred, FlagOp::Remove, &[id]).await;
+        assert!(store.flagged_message_ids(READER, MessageFlag::Starred).await.unwrap().is_empty());
         store.flush_and_close().await;
     }
 
@@ -246,29 +246,29 @@ on_each_engine! {
         let mut model = BTreeSet::new();
         for (places, is_marked) in steps() {
             let marked: Vec<MessageId> = places.iter().map(|at| ids[*at % ids.len()]).collect();
-            set(&store, Flag::Starred, if is_marked { FlagOp::Add } else { FlagOp::Remove }, &marked).await;
+            set(&store, MessageFlag::Starred, if is_marked { FlagOp::Add } else { FlagOp::Remove }, &marked).await;
             for id in marked {
                 if is_marked { model.insert(id) } else { model.remove(&id) };
             }
             let all: Vec<MessageId> = model.iter().copied().collect();
-            assert_eq!(store.flagged(READER, Flag::Starred).await.unwrap(), all);
+            assert_eq!(store.flagged_message_ids(READER, MessageFlag::Starred).await.unwrap(), all);
         }
-        assert!(store.flagged(READER, Flag::Collapsed).await.unwrap().is_empty());
-        assert!(store.flagged(UserId(3), Flag::Starred).await.unwrap().is_empty());
-        let starred = |found: Vec<(Message, Vec<Flag>)>| {
-            let is_starred = |(_, flags): &(Message, Vec<Flag>)| flags.contains(&Flag::Starred);
+        assert!(store.flagged_message_ids(READER, MessageFlag::Collapsed).await.unwrap().is_empty());
+        assert!(store.flagged_message_ids(UserId(3), MessageFlag::Starred).await.unwrap().is_empty());
+        let starred = |found: Vec<(Message, Vec<MessageFlag>)>| {
+            let is_starred = |(_, flags): &(Message, Vec<MessageFlag>)| flags.contains(&MessageFlag::Starred);
             found.into_iter().filter(is_starred).map(|(message, _)| message.id).collect::<BTreeSet<_>>()
         };
         assert!(model.len() > 5 && model.len() < ids.len(), "{model:?}");
-        assert_eq!(starred(store.find(READER, &ids).await.unwrap()), model);
-        assert!(starred(store.find(UserId(3), &ids).await.unwrap()).is_empty());
-        let narrow = selection(&store, &[NarrowCondition::IsFlag(Flag::Starred)]);
+        assert_eq!(starred(store.find_messages(READER, &ids).await.unwrap()), model);
+        assert!(starred(store.find_messages(UserId(3), &ids).await.unwrap()).is_empty());
+        let narrow = selection(&store, &[NarrowCondition::IsFlag(MessageFlag::Starred)]);
         let newest = MessageWindow { anchor: Anchor::Newest, before: 4, after: 0, include_anchor: true };
-        let shown = store.window(&narrow, newest).await.unwrap();
+        let shown = store.load_message_window(&narrow, newest).await.unwrap();
         let shown: Vec<MessageId> = shown.messages.iter().map(|(message, _)| message.id).collect();
         assert_eq!(shown, model.iter().copied().skip(model.len() - 4).collect::<Vec<_>>());
         let left: Vec<MessageId> = model.into_iter().collect();
-        set(&store, Flag::Starred, FlagOp::Remove, &left).await;
+        set(&store, MessageFlag::Starred, FlagOp::Remove, &left).await;
         assert!(home.ask("SELECT messages FROM flag_set").await.is_empty());
         store.flush_and_close().await;
     }
@@ -286,10 +286,10 @@ on_each_engine! {
             ids.push(say(&one, 1, 11, "t").await);
         }
         let mark = async |node: &ChatStore, op: FlagOp, ids: &[MessageId]| {
-            let event = || (NOW_S, notice(EventAudience::users([READER]), "flags"));
+            let event = || (NOW_S, notice(EventAudience::from_users([READER]), "flags"));
             loop {
                 let decided = decided_copies(node, ids);
-                if let WriteOutcome::Done(at) = node.set_flag(READER, (Flag::Starred, op), &decided, event()).await.unwrap() {
+                if let MessageWriteOutcome::Done(at) = node.change_flag(READER, (MessageFlag::Starred, op), &decided, event()).await.unwrap() {
                     return at;
                 }
             }
@@ -315,7 +315,7 @@ on_each_engine! {
             }
             let all: Vec<MessageId> = model.iter().copied().collect();
             for node in [&one, &two] {
-                assert_eq!(node.flagged(READER, Flag::Starred).await.unwrap(), all, "round {round}");
+                assert_eq!(node.flagged_message_ids(READER, MessageFlag::Starred).await.unwrap(), all, "round {round}");
             }
         }
         assert!(!model.is_empty() && model.len() < ids.len(), "{model:?}");
@@ -336,11 +336,11 @@ on_each_engine! {
             ids.push(say(&one, 1, 11 + at % 2, "t").await);
         }
         let mark = async |node: &ChatStore, op: FlagOp, ids: &[MessageId]| {
-            let event = FlaggedMessages::anywhere(FlagChange { flag: Flag::Read, op }, ids.to_vec()).event_for(READER);
-            node.copies(READER, ids, Flag::Read).await.unwrap();
+            let event = MessageFlagsUpdate::without_locations(FlagChange { flag: MessageFlag::Read, op }, ids.to_vec()).event_for_user(READER);
+            node.find_user_messages(READER, ids, MessageFlag::Read).await.unwrap();
             loop {
                 let (decided, event) = (decided_copies(node, ids), (NOW_S, event.clone()));
-                if let WriteOutcome::Done(at) = node.set_flag(READER, (Flag::Read, op), &decided, event).await.unwrap() {
+                if let MessageWriteOutcome::Done(at) = node.change_flag(READER, (MessageFlag::Read, op), &decided, event).await.unwrap() {
                     return at;
                 }
             }
@@ -366,8 +366,8 @@ on_each_engine! {
                 }
             }
             for node in [&one, &two] {
-                let copies = node.copies(READER, &ids, Flag::Read).await.unwrap();
-                let read = copies.iter().filter(|copy| copy.flags.contains(&Flag::Read)).map(|copy| copy.id);
+                let copies = node.find_user_messages(READER, &ids, MessageFlag::Read).await.unwrap();
+                let read = copies.iter().filter(|copy| copy.flags.contains(&MessageFlag::Read)).map(|copy| copy.id);
                 assert_eq!(read.collect::<BTreeSet<_>>(), model, "round {round}");
                 let not_read: BTreeSet<_> = ids.iter().copied().filter(|id| !model.contains(id)).collect();
                 assert_eq!(unread(node).await, not_read, "round {round}");
@@ -383,13 +383,13 @@ on_each_engine! {
         found(&store).await;
         let (gone, kept) = (say(&store, 1, 11, "t").await, say(&store, 1, 11, "t").await);
         for (user, ids) in [(2, vec![gone, kept]), (3, vec![gone])] {
-            let event = (NOW_S, notice(EventAudience::users([UserId(user)]), "star"));
-            store.set_flag(UserId(user), (Flag::Starred, FlagOp::Add), &decided_copies(&store, &ids), event).await.unwrap();
+            let event = (NOW_S, notice(EventAudience::from_users([UserId(user)]), "star"));
+            store.change_flag(UserId(user), (MessageFlag::Starred, FlagOp::Add), &decided_copies(&store, &ids), event).await.unwrap();
         }
-        let (message, _) = store.find(READER, &[gone]).await.unwrap().remove(0);
-        store.delete(&decided(&store, &[(message.id, message.revision)]), (NOW_S, vec![notice(EventAudience::Everyone, "gone")])).await.unwrap();
+        let (message, _) = store.find_messages(READER, &[gone]).await.unwrap().remove(0);
+        store.delete_messages(&decided(&store, &[(message.id, message.revision)]), (NOW_S, vec![notice(EventAudience::Everyone, "gone")])).await.unwrap();
         // Nor does it come back.
-        set(&store, Flag::Starred, FlagOp::Add, &[gone]).await;
+        set(&store, MessageFlag::Starred, FlagOp::Add, &[gone]).await;
         let rows = home.ask("SELECT CAST(user_id AS TEXT) || ' ' || messages FROM flag_set").await;
         assert_eq!(rows, [format!("2 [{kept}]")]);
         store.flush_and_close().await;
@@ -399,7 +399,7 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         let mut mention = message(&store, 1, to_channel(11), ("t", "@2"));
-        mention.event.flags = vec![(READER, Flag::Mentioned)];
+        mention.event.flags = vec![(READER, MessageFlag::Mentioned)];
         let id = send(&store, mention).await;
         store.flush_and_close().await;
         let insert = "INSERT INTO message_flag (user_id, flag, message_id) SELECT 2, 1, id FROM message
@@ -411,9 +411,9 @@ on_each_engine! {
             home.ask(statement).await;
         }
         let store = home.open().await;
-        assert_eq!(store.flagged(READER, Flag::Starred).await.unwrap(), [id]);
-        assert_eq!(store.flagged(UserId(3), Flag::Collapsed).await.unwrap(), [id]);
-        assert_eq!(store.flagged(READER, Flag::Mentioned).await.unwrap(), [id]);
+        assert_eq!(store.flagged_message_ids(READER, MessageFlag::Starred).await.unwrap(), [id]);
+        assert_eq!(store.flagged_message_ids(UserId(3), MessageFlag::Collapsed).await.unwrap(), [id]);
+        assert_eq!(store.flagged_message_ids(READER, MessageFlag::Mentioned).await.unwrap(), [id]);
         assert_eq!(home.ask("SELECT 'row' FROM message_flag").await, ["row"]);
         store.flush_and_close().await;
     }
@@ -432,30 +432,30 @@ on_each_engine! {
             });
         }
         assert!(!unread(&store).await.is_empty());
-        set(&store, Flag::Starred, FlagOp::Add, &ids[..9]).await;
-        set(&store, Flag::Read, FlagOp::Add, &ids[5..505]).await;
-        set(&store, Flag::Read, FlagOp::Remove, &ids[300..310]).await;
-        let (gone, _) = store.find(READER, &ids[7..8]).await.unwrap().remove(0);
+        set(&store, MessageFlag::Starred, FlagOp::Add, &ids[..9]).await;
+        set(&store, MessageFlag::Read, FlagOp::Add, &ids[5..505]).await;
+        set(&store, MessageFlag::Read, FlagOp::Remove, &ids[300..310]).await;
+        let (gone, _) = store.find_messages(READER, &ids[7..8]).await.unwrap().remove(0);
         let event = (NOW_S, vec![notice(EventAudience::Everyone, "gone")]);
-        store.delete(&decided(&store, &[(gone.id, gone.revision)]), event).await.unwrap();
-        let messages = store.find(READER, &ids).await.unwrap();
+        store.delete_messages(&decided(&store, &[(gone.id, gone.revision)]), event).await.unwrap();
+        let messages = store.find_messages(READER, &ids).await.unwrap();
         assert_eq!(messages.len(), 519);
-        let whole: Vec<UserMessage> = messages.into_iter().map(|(message, flags)| UserMessage::of(&message, flags)).collect();
+        let whole: Vec<UserMessage> = messages.into_iter().map(|(message, flags)| UserMessage::from_message(&message, flags)).collect();
         // Of many copies nothing is told that does not matter to the flag they are asked for.
         let stars_alone = |mut copy: UserMessage| {
-            copy.flags.retain(|flag| *flag == Flag::Starred);
+            copy.flags.retain(|flag| *flag == MessageFlag::Starred);
             copy
         };
         let expected: Vec<UserMessage> = whole.iter().cloned().map(stars_alone).collect();
-        assert_eq!(store.copies(READER, &ids, Flag::Starred).await.unwrap(), expected);
+        assert_eq!(store.find_user_messages(READER, &ids, MessageFlag::Starred).await.unwrap(), expected);
         let few = whole.iter().filter(|copy| ids[..20].contains(&copy.id)).cloned().collect::<Vec<_>>();
-        assert_eq!(store.copies(READER, &ids[..20], Flag::Starred).await.unwrap(), few);
+        assert_eq!(store.find_user_messages(READER, &ids[..20], MessageFlag::Starred).await.unwrap(), few);
         let without_stars = |mut copy: UserMessage| {
-            copy.flags.retain(|flag| *flag != Flag::Starred);
+            copy.flags.retain(|flag| *flag != MessageFlag::Starred);
             copy
         };
         let expected: Vec<UserMessage> = whole.into_iter().map(without_stars).collect();
-        assert_eq!(store.copies(READER, &ids, Flag::Read).await.unwrap(), expected);
+        assert_eq!(store.find_user_messages(READER, &ids, MessageFlag::Read).await.unwrap(), expected);
         store.flush_and_close().await;
     }
 
@@ -469,19 +469,19 @@ on_each_engine! {
         }
         // Copies of one channel say nothing of another.
         let other = [say(&store, 1, 12, "there").await, say(&store, 1, 12, "there").await];
-        set(&store, Flag::Read, FlagOp::Add, &other[1..]).await;
-        assert_eq!(store.copies(READER, &ids, Flag::Read).await.unwrap().len(), 500);
-        set(&store, Flag::Read, FlagOp::Add, &other[..1]).await;
+        set(&store, MessageFlag::Read, FlagOp::Add, &other[1..]).await;
+        assert_eq!(store.find_user_messages(READER, &ids, MessageFlag::Read).await.unwrap().len(), 500);
+        set(&store, MessageFlag::Read, FlagOp::Add, &other[..1]).await;
         assert_eq!(unread(&store).await, ids.iter().copied().collect());
         // Nor do they say what came later.
-        assert_eq!(store.copies(READER, &ids, Flag::Read).await.unwrap().len(), 500);
+        assert_eq!(store.find_user_messages(READER, &ids, MessageFlag::Read).await.unwrap().len(), 500);
         let mut unheard = message(&store, 1, to_channel(11), ("t", "psst"));
-        unheard.event.flags = vec![(READER, Flag::Read)];
+        unheard.event.flags = vec![(READER, MessageFlag::Read)];
         send(&store, unheard).await;
-        set(&store, Flag::Read, FlagOp::Add, &ids[..9]).await;
+        set(&store, MessageFlag::Read, FlagOp::Add, &ids[..9]).await;
         assert_eq!(unread(&store).await, ids[9..].iter().copied().collect());
-        assert_eq!(store.copies(READER, &ids, Flag::Read).await.unwrap().len(), 500);
-        set(&store, Flag::Read, FlagOp::Add, &ids[100..]).await;
+        assert_eq!(store.find_user_messages(READER, &ids, MessageFlag::Read).await.unwrap().len(), 500);
+        set(&store, MessageFlag::Read, FlagOp::Add, &ids[100..]).await;
         assert_eq!(unread(&store).await, ids[9..100].iter().copied().collect());
         store.flush_and_close().await;
     }
@@ -494,9 +494,9 @@ on_each_engine! {
         all.event.message.content_flags.mentions_channel = true;
         all.event.wildcard = true;
         let id = send(&store, all).await;
-        let found = store.unread(&selection(&store, &[NarrowCondition::IsMentioned]), 10).await.unwrap();
-        assert_eq!((found.ids(), found.mentions), (vec![id], vec![id]));
-        assert_eq!(store.unread(&selection(&store, &[]), 10).await.unwrap().mentions, [id]);
+        let found = store.unread_messages(&selection(&store, &[NarrowCondition::IsMentioned]), 10).await.unwrap();
+        assert_eq!((found.message_ids(), found.mentions), (vec![id], vec![id]));
+        assert_eq!(store.unread_messages(&selection(&store, &[]), 10).await.unwrap().mentions, [id]);
         assert!(home.ask("SELECT 'row' FROM message_flag").await.is_empty());
         store.flush_and_close().await;
     }
@@ -512,11 +512,11 @@ on_each_engine! {
         // Came later, and has read all there was for them.
         change(&store, vec![subscription(11, 5)]).await;
         for (user, ids) in [(2, vec![id]), (3, vec![id]), (4, vec![later]), (5, vec![id, later])] {
-            let event = (NOW_S, notice(EventAudience::users([UserId(user)]), "read"));
-            store.set_flag(UserId(user), (Flag::Read, FlagOp::Add), &decided_copies(&store, &ids), event).await.unwrap();
+            let event = (NOW_S, notice(EventAudience::from_users([UserId(user)]), "read"));
+            store.change_flag(UserId(user), (MessageFlag::Read, FlagOp::Add), &decided_copies(&store, &ids), event).await.unwrap();
         }
-        let (message, _) = store.find(READER, &[id]).await.unwrap().remove(0);
-        assert_eq!(store.readers(&message).await.unwrap(), [UserId(3)]);
+        let (message, _) = store.find_messages(READER, &[id]).await.unwrap().remove(0);
+        assert_eq!(store.message_readers(&message).await.unwrap(), [UserId(3)]);
         store.flush_and_close().await;
     }
 }

@@ -1,13 +1,15 @@
 //! Editing, moving, deleting, reacting.
 
+use chat_core::event_log::event::EventAudience;
+use chat_core::event_log::store::{EventLog as _, RealmStore as _};
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::log::event::EventAudience;
-use chat_core::log::store::{EventLog as _, RealmStore as _};
-use chat_core::messages::store::{FlagWriteGuard, MessageEdit, MessageStore as _, WriteGuard, WriteOutcome};
-use chat_core::messages::widget::WidgetStore as _;
+use chat_core::messages::store::{
+    FlagWriteGuard, MessageEdit, MessageStore as _, MessageWriteGuard, MessageWriteOutcome,
+};
+use chat_core::messages::widget::SubmessageStore as _;
 use chat_core::model::flag_change::FlagOp;
 use chat_core::model::message::{
-    ContentFlags, Conversation, EditHistoryEntry, Flag, Message, Reaction, ReactionType, Recipient,
+    ContentFlags, Conversation, EditHistoryEntry, Message, MessageFlag, Reaction, ReactionType, Recipient,
 };
 use chat_storage::ChatStore;
 
@@ -37,8 +39,8 @@ fn new_text(text: &str) -> (String, String, ContentFlags) {
     (text.to_owned(), format!("<p>{text}</p>"), ContentFlags::default())
 }
 
-async fn flags(store: &ChatStore, user: i64, id: MessageId) -> Vec<Flag> {
-    store.find(UserId(user), &[id]).await.unwrap().remove(0).1
+async fn flags(store: &ChatStore, user: i64, id: MessageId) -> Vec<MessageFlag> {
+    store.find_messages(UserId(user), &[id]).await.unwrap().remove(0).1
 }
 
 fn reaction(user: i64) -> Reaction {
@@ -47,26 +49,26 @@ fn reaction(user: i64) -> Reaction {
 }
 
 /// Asserts that nothing is written of what was decided on an older state: reactions, flags, submessages, deletes.
-async fn refuses_all(store: &ChatStore, (message, decided, copies): (&Message, &WriteGuard, &FlagWriteGuard)) {
-    let head = store.head();
+async fn refuses_all(store: &ChatStore, (message, decided, copies): (&Message, &MessageWriteGuard, &FlagWriteGuard)) {
+    let head = store.last_event_id();
     let event = || (NOW_S, notice(EventAudience::Everyone, "x"));
     let written = [
-        store.react(decided, &reaction(3), event()).await.unwrap(),
-        store.unreact(decided, &reaction(2), event()).await.unwrap(),
-        store.set_flag(UserId(2), (Flag::Starred, FlagOp::Add), copies, event()).await.unwrap(),
-        store.set_flag(UserId(2), (Flag::Read, FlagOp::Add), copies, event()).await.unwrap(),
+        store.add_reaction(decided, &reaction(3), event()).await.unwrap(),
+        store.remove_reaction(decided, &reaction(2), event()).await.unwrap(),
+        store.change_flag(UserId(2), (MessageFlag::Starred, FlagOp::Add), copies, event()).await.unwrap(),
+        store.change_flag(UserId(2), (MessageFlag::Read, FlagOp::Add), copies, event()).await.unwrap(),
         store.add_submessage((message, decided.realm), (UserId(2), "{}"), NOW_S).await.unwrap(),
-        store.delete(decided, (NOW_S, vec![event().1])).await.unwrap(),
+        store.delete_messages(decided, (NOW_S, vec![event().1])).await.unwrap(),
     ];
-    assert_eq!(written, [WriteOutcome::Unchanged; 6]);
-    assert_eq!(store.head(), head);
-    let (now, own) = store.find(UserId(2), &[message.id]).await.unwrap().remove(0);
+    assert_eq!(written, [MessageWriteOutcome::Unchanged; 6]);
+    assert_eq!(store.last_event_id(), head);
+    let (now, own) = store.find_messages(UserId(2), &[message.id]).await.unwrap().remove(0);
     assert_eq!((now.reactions.len(), now.submessages.len()), (1, 0));
-    assert!(!own.contains(&Flag::Starred), "{own:?}");
+    assert!(!own.contains(&MessageFlag::Starred), "{own:?}");
 }
 
 async fn revision(store: &ChatStore, id: MessageId) -> EventId {
-    store.find(UserId(1), &[id]).await.unwrap().remove(0).0.revision
+    store.find_messages(UserId(1), &[id]).await.unwrap().remove(0).0.revision
 }
 
 on_each_engine! {
@@ -74,14 +76,14 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
-        let flags = vec![(UserId(2), Flag::Mentioned)];
-        let done = store.edit(MessageEdit { content: Some(new_text("new")), flags, ..edit(id) }).await.unwrap();
-        assert_eq!(done, WriteOutcome::Done(store.head()));
-        let (message, own) = store.find(UserId(2), &[id]).await.unwrap().remove(0);
+        let flags = vec![(UserId(2), MessageFlag::Mentioned)];
+        let done = store.edit_message(MessageEdit { content: Some(new_text("new")), flags, ..edit(id) }).await.unwrap();
+        assert_eq!(done, MessageWriteOutcome::Done(store.last_event_id()));
+        let (message, own) = store.find_messages(UserId(2), &[id]).await.unwrap().remove(0);
         assert_eq!((message.content.as_str(), message.html.as_str()), ("new", "<p>new</p>"));
         assert_eq!(message.last_edit_s, Some(NOW_S + 5));
-        assert!(own.contains(&Flag::Mentioned));
-        let past = store.edits(id).await.unwrap();
+        assert!(own.contains(&MessageFlag::Mentioned));
+        let past = store.edit_history(id).await.unwrap();
         let before = Some(("hello".to_owned(), "<p>hello</p>".to_owned()));
         let expected = EditHistoryEntry { at_s: NOW_S + 5, user_id: Some(UserId(1)), content: before, channel: None, topic: None };
         assert_eq!(past, [expected]);
@@ -93,20 +95,20 @@ on_each_engine! {
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
         let star = (NOW_S, notice(EventAudience::Everyone, "star"));
-        store.set_flag(UserId(2), (Flag::Starred, FlagOp::Add), &decided_copies(&store, &[id]), star).await.unwrap();
+        store.change_flag(UserId(2), (MessageFlag::Starred, FlagOp::Add), &decided_copies(&store, &[id]), star).await.unwrap();
         for (new_flags, expected) in [
-            (vec![(UserId(2), Flag::Mentioned), (UserId(2), Flag::HasAlertWord)], vec![Flag::Mentioned, Flag::HasAlertWord]),
-            (vec![(UserId(2), Flag::TopicWildcardMentioned)], vec![Flag::TopicWildcardMentioned]),
-            (vec![(UserId(3), Flag::Mentioned)], vec![]),
+            (vec![(UserId(2), MessageFlag::Mentioned), (UserId(2), MessageFlag::HasAlertWord)], vec![MessageFlag::Mentioned, MessageFlag::HasAlertWord]),
+            (vec![(UserId(2), MessageFlag::TopicWildcardMentioned)], vec![MessageFlag::TopicWildcardMentioned]),
+            (vec![(UserId(3), MessageFlag::Mentioned)], vec![]),
         ] {
             let revision = revision(&store, id).await;
             let change = MessageEdit { content: Some(new_text("new")), flags: new_flags, revision, ..edit(id) };
-            assert!(matches!(store.edit(change).await.unwrap(), WriteOutcome::Done(_)));
-            let mut expected: Vec<Flag> = expected.into_iter().chain([Flag::Starred]).collect();
+            assert!(matches!(store.edit_message(change).await.unwrap(), MessageWriteOutcome::Done(_)));
+            let mut expected: Vec<MessageFlag> = expected.into_iter().chain([MessageFlag::Starred]).collect();
             expected.sort_unstable();
             let mut own = flags(&store, 2, id).await;
             // They were not there when it was sent.
-            own.retain(|flag| !matches!(flag, Flag::Read | Flag::Historical));
+            own.retain(|flag| !matches!(flag, MessageFlag::Read | MessageFlag::Historical));
             assert_eq!(own, expected);
         }
         store.flush_and_close().await;
@@ -116,14 +118,14 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
-        let decided_at = store.realm().changed();
+        let decided_at = store.snapshot().changed_at();
         change(&store, vec![subscription(11, 3)]).await;
-        let head = store.head();
+        let head = store.last_event_id();
         let late = MessageEdit { decided_at, content: Some(new_text("late")), ..edit(id) };
-        assert_eq!((store.edit(late).await.unwrap(), store.head()), (WriteOutcome::Unchanged, head));
-        assert_eq!(store.find(UserId(1), &[id]).await.unwrap().remove(0).0.content, "hello");
-        let anew = MessageEdit { decided_at: store.realm().changed(), content: Some(new_text("anew")), ..edit(id) };
-        assert!(matches!(store.edit(anew).await.unwrap(), WriteOutcome::Done(_)));
+        assert_eq!((store.edit_message(late).await.unwrap(), store.last_event_id()), (MessageWriteOutcome::Unchanged, head));
+        assert_eq!(store.find_messages(UserId(1), &[id]).await.unwrap().remove(0).0.content, "hello");
+        let anew = MessageEdit { decided_at: store.snapshot().changed_at(), content: Some(new_text("anew")), ..edit(id) };
+        assert!(matches!(store.edit_message(anew).await.unwrap(), MessageWriteOutcome::Done(_)));
         store.flush_and_close().await;
     }
 
@@ -131,13 +133,13 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
-        store.edit(MessageEdit { content: Some(new_text("first")), ..edit(id) }).await.unwrap();
-        let head = store.head();
-        let late = store.edit(MessageEdit { content: Some(new_text("second")), ..edit(id) }).await.unwrap();
-        assert_eq!((late, store.head()), (WriteOutcome::Unchanged, head));
-        let (message, _) = store.find(UserId(2), &[id]).await.unwrap().remove(0);
+        store.edit_message(MessageEdit { content: Some(new_text("first")), ..edit(id) }).await.unwrap();
+        let head = store.last_event_id();
+        let late = store.edit_message(MessageEdit { content: Some(new_text("second")), ..edit(id) }).await.unwrap();
+        assert_eq!((late, store.last_event_id()), (MessageWriteOutcome::Unchanged, head));
+        let (message, _) = store.find_messages(UserId(2), &[id]).await.unwrap().remove(0);
         assert_eq!(message.content, "first");
-        assert_eq!(store.edits(id).await.unwrap().len(), 1);
+        assert_eq!(store.edit_history(id).await.unwrap().len(), 1);
         store.flush_and_close().await;
     }
 
@@ -152,32 +154,32 @@ on_each_engine! {
         let read = |user: i64, ids: Vec<MessageId>| {
             let store = store.clone();
             async move {
-                let event = (NOW_S, notice(EventAudience::users([UserId(user)]), "read"));
-                store.set_flag(UserId(user), (Flag::Read, FlagOp::Add), &decided_copies(&store, &ids), event).await.unwrap();
+                let event = (NOW_S, notice(EventAudience::from_users([UserId(user)]), "read"));
+                store.change_flag(UserId(user), (MessageFlag::Read, FlagOp::Add), &decided_copies(&store, &ids), event).await.unwrap();
             }
         };
         read(2, vec![first]).await;
         // Everything there up to here is read, and what moves in below that is not.
         read(3, vec![stays]).await;
         let to = Some((ChannelId(12), "New".to_owned()));
-        let head = store.head();
+        let head = store.last_event_id();
         let scattered = MessageEdit { to: to.clone(), moves: vec![first, stays], ..edit(first) };
-        assert_eq!((store.edit(scattered).await.unwrap(), store.head()), (WriteOutcome::Unchanged, head));
-        assert!(store.edits(first).await.unwrap().is_empty());
-        let done = store.edit(MessageEdit { to, moves: vec![first, second], ..edit(first) }).await.unwrap();
-        assert!(matches!(done, WriteOutcome::Done(_)));
+        assert_eq!((store.edit_message(scattered).await.unwrap(), store.last_event_id()), (MessageWriteOutcome::Unchanged, head));
+        assert!(store.edit_history(first).await.unwrap().is_empty());
+        let done = store.edit_message(MessageEdit { to, moves: vec![first, second], ..edit(first) }).await.unwrap();
+        assert!(matches!(done, MessageWriteOutcome::Done(_)));
         for (user, ids) in [(2, [true, false, false]), (3, [false, false, true]), (4, [false, false, false])] {
             for (id, is_read) in [first, second, stays].into_iter().zip(ids) {
-                assert_eq!(flags(&store, user, id).await.contains(&Flag::Read), is_read, "user {user}, message {id}");
+                assert_eq!(flags(&store, user, id).await.contains(&MessageFlag::Read), is_read, "user {user}, message {id}");
             }
         }
-        let moved = store.find(UserId(2), &[second]).await.unwrap().remove(0).0;
+        let moved = store.find_messages(UserId(2), &[second]).await.unwrap().remove(0).0;
         assert_eq!((moved.recipient, moved.topic.as_str()), (Recipient::Channel(ChannelId(12)), "New"));
-        let past = store.edits(second).await.unwrap().remove(0);
+        let past = store.edit_history(second).await.unwrap().remove(0);
         assert_eq!(past.channel, Some((ChannelId(11), ChannelId(12))));
         assert_eq!(past.topic, Some(("t".to_owned(), "New".to_owned())));
         assert_eq!(past.content, None);
-        assert!(store.edits(stays).await.unwrap().is_empty());
+        assert!(store.edit_history(stays).await.unwrap().is_empty());
         store.flush_and_close().await;
     }
 
@@ -189,14 +191,14 @@ on_each_engine! {
         for _ in 0..2 {
             seen.push(say(&store, 1, 12, "t").await);
         }
-        let event = (NOW_S, notice(EventAudience::users([UserId(2)]), "read"));
-        store.set_flag(UserId(2), (Flag::Read, FlagOp::Add), &decided_copies(&store, &seen), event).await.unwrap();
+        let event = (NOW_S, notice(EventAudience::from_users([UserId(2)]), "read"));
+        store.change_flag(UserId(2), (MessageFlag::Read, FlagOp::Add), &decided_copies(&store, &seen), event).await.unwrap();
         let relocate = |id: MessageId, channel: i64| {
             let store = store.clone();
             async move {
                 let to = Some((ChannelId(channel), "t".to_owned()));
                 let change = MessageEdit { to, moves: vec![id], revision: revision(&store, id).await, ..edit(id) };
-                assert!(matches!(store.edit(change).await.unwrap(), WriteOutcome::Done(_)));
+                assert!(matches!(store.edit_message(change).await.unwrap(), MessageWriteOutcome::Done(_)));
             }
         };
         // They have read something that is there now, and that is all.
@@ -204,10 +206,10 @@ on_each_engine! {
         relocate(seen[1], 11).await;
         let later = say(&store, 1, 11, "t").await;
         for id in [there, later, seen[1]] {
-            assert_eq!(flags(&store, 2, id).await, [Flag::Read, Flag::Historical]);
+            assert_eq!(flags(&store, 2, id).await, [MessageFlag::Read, MessageFlag::Historical]);
             relocate(id, 12).await;
         }
-        for (id, expected) in [(seen[0], vec![Flag::Read]), (there, vec![]), (seen[1], vec![Flag::Read]), (later, vec![])] {
+        for (id, expected) in [(seen[0], vec![MessageFlag::Read]), (there, vec![]), (seen[1], vec![MessageFlag::Read]), (later, vec![])] {
             assert_eq!(flags(&store, 2, id).await, expected, "{id:?}");
         }
         store.flush_and_close().await;
@@ -218,22 +220,22 @@ on_each_engine! {
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
         let star = (NOW_S, notice(EventAudience::Everyone, "star"));
-        store.set_flag(UserId(2), (Flag::Starred, FlagOp::Add), &decided_copies(&store, &[id]), star).await.unwrap();
+        store.change_flag(UserId(2), (MessageFlag::Starred, FlagOp::Add), &decided_copies(&store, &[id]), star).await.unwrap();
         let seen = (id, revision(&store, id).await);
-        store.edit(MessageEdit { content: Some(new_text("x")), ..edit(id) }).await.unwrap();
+        store.edit_message(MessageEdit { content: Some(new_text("x")), ..edit(id) }).await.unwrap();
         let event = || (NOW_S, vec![notice(EventAudience::Everyone, "gone")]);
         let other = say(&store, 1, 11, "t").await;
         let other = (other, revision(&store, other).await);
         for stale in [vec![seen], vec![other, seen], vec![]] {
-            assert_eq!(store.delete(&decided(&store, &stale), event()).await.unwrap(), WriteOutcome::Unchanged);
+            assert_eq!(store.delete_messages(&decided(&store, &stale), event()).await.unwrap(), MessageWriteOutcome::Unchanged);
         }
         let seen = (id, revision(&store, id).await);
-        assert!(matches!(store.delete(&decided(&store, &[seen]), event()).await.unwrap(), WriteOutcome::Done(_)));
-        assert!(store.find(UserId(2), &[id]).await.unwrap().is_empty());
-        assert!(store.flagged(UserId(2), Flag::Starred).await.unwrap().is_empty());
-        let head = store.head();
-        assert_eq!(store.delete(&decided(&store, &[seen]), event()).await.unwrap(), WriteOutcome::Unchanged);
-        assert_eq!(store.head(), head);
+        assert!(matches!(store.delete_messages(&decided(&store, &[seen]), event()).await.unwrap(), MessageWriteOutcome::Done(_)));
+        assert!(store.find_messages(UserId(2), &[id]).await.unwrap().is_empty());
+        assert!(store.flagged_message_ids(UserId(2), MessageFlag::Starred).await.unwrap().is_empty());
+        let head = store.last_event_id();
+        assert_eq!(store.delete_messages(&decided(&store, &[seen]), event()).await.unwrap(), MessageWriteOutcome::Unchanged);
+        assert_eq!(store.last_event_id(), head);
         store.flush_and_close().await;
     }
 
@@ -241,25 +243,25 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
-        let before = store.find(UserId(1), &[id]).await.unwrap().remove(0).0;
+        let before = store.find_messages(UserId(1), &[id]).await.unwrap().remove(0).0;
         let there = reaction(2);
-        store.react(&decided_now(&store, id).await, &there, (NOW_S, notice(EventAudience::Everyone, "r"))).await.unwrap();
+        store.add_reaction(&decided_now(&store, id).await, &there, (NOW_S, notice(EventAudience::Everyone, "r"))).await.unwrap();
         let (decided, copies) = (decided_now(&store, id).await, decided_copies(&store, &[id]));
         let to = Some((ChannelId(12), "u".to_owned()));
-        let moved = store.edit(MessageEdit { to, moves: vec![id], ..edit(id) }).await.unwrap();
-        assert!(matches!(moved, WriteOutcome::Done(_)));
+        let moved = store.edit_message(MessageEdit { to, moves: vec![id], ..edit(id) }).await.unwrap();
+        assert!(matches!(moved, MessageWriteOutcome::Done(_)));
         refuses_all(&store, (&before, &decided, &copies)).await;
         // Decided on the message where it is now, all of it is written.
-        let after = store.find(UserId(1), &[id]).await.unwrap().remove(0).0;
+        let after = store.find_messages(UserId(1), &[id]).await.unwrap().remove(0).0;
         let decided = decided_now(&store, id).await;
         let event = || (NOW_S, notice(EventAudience::Everyone, "x"));
-        assert!(matches!(store.unreact(&decided, &there, event()).await.unwrap(), WriteOutcome::Done(_)));
-        assert!(matches!(store.react(&decided, &reaction(3), event()).await.unwrap(), WriteOutcome::Done(_)));
-        let star = (Flag::Starred, FlagOp::Add);
-        let starred = store.set_flag(UserId(2), star, &decided_copies(&store, &[id]), event()).await.unwrap();
-        assert!(matches!(starred, WriteOutcome::Done(_)));
+        assert!(matches!(store.remove_reaction(&decided, &there, event()).await.unwrap(), MessageWriteOutcome::Done(_)));
+        assert!(matches!(store.add_reaction(&decided, &reaction(3), event()).await.unwrap(), MessageWriteOutcome::Done(_)));
+        let star = (MessageFlag::Starred, FlagOp::Add);
+        let starred = store.change_flag(UserId(2), star, &decided_copies(&store, &[id]), event()).await.unwrap();
+        assert!(matches!(starred, MessageWriteOutcome::Done(_)));
         let added = store.add_submessage((&after, decided.realm), (UserId(2), "{}"), NOW_S).await.unwrap();
-        assert!(matches!(added, WriteOutcome::Done(_)));
+        assert!(matches!(added, MessageWriteOutcome::Done(_)));
         store.flush_and_close().await;
     }
 
@@ -268,9 +270,9 @@ on_each_engine! {
         found(&store).await;
         change(&store, vec![subscription(11, 2)]).await;
         let id = say(&store, 1, 11, "t").await;
-        let message = store.find(UserId(1), &[id]).await.unwrap().remove(0).0;
+        let message = store.find_messages(UserId(1), &[id]).await.unwrap().remove(0).0;
         let there = reaction(2);
-        store.react(&decided_now(&store, id).await, &there, (NOW_S, notice(EventAudience::Everyone, "r"))).await.unwrap();
+        store.add_reaction(&decided_now(&store, id).await, &there, (NOW_S, notice(EventAudience::Everyone, "r"))).await.unwrap();
         let (decided, copies) = (decided_now(&store, id).await, decided_copies(&store, &[id]));
         change(&store, vec![unsubscription(11, 2)]).await;
         refuses_all(&store, (&message, &decided, &copies)).await;
@@ -282,15 +284,15 @@ on_each_engine! {
         found(&store).await;
         let (first, still, second) =
             (say(&store, 1, 11, "t").await, say(&store, 1, 11, "t").await, say(&store, 1, 11, "t").await);
-        store.edit(MessageEdit { content: Some(new_text("a")), ..edit(second) }).await.unwrap();
-        store.edit(MessageEdit { content: Some(new_text("b")), ..edit(first) }).await.unwrap();
+        store.edit_message(MessageEdit { content: Some(new_text("a")), ..edit(second) }).await.unwrap();
+        store.edit_message(MessageEdit { content: Some(new_text("b")), ..edit(first) }).await.unwrap();
         let again = revision(&store, first).await;
-        store.edit(MessageEdit { content: Some(new_text("c")), revision: again, ..edit(first) }).await.unwrap();
-        let past = store.edits_of(&[second, still, first]).await.unwrap();
+        store.edit_message(MessageEdit { content: Some(new_text("c")), revision: again, ..edit(first) }).await.unwrap();
+        let past = store.edit_histories(&[second, still, first]).await.unwrap();
         let texts: Vec<_> =
             past.iter().map(|(id, edit)| (*id, edit.content.as_ref().unwrap().0.as_str())).collect();
         assert_eq!(texts, [(first, "b"), (first, "hello"), (second, "hello")]);
-        assert_eq!(store.edits_of(&[]).await.unwrap(), []);
+        assert_eq!(store.edit_histories(&[]).await.unwrap(), []);
         store.flush_and_close().await;
     }
 
@@ -307,10 +309,10 @@ on_each_engine! {
             emoji_code: "1f389".to_owned(),
             reaction_type: ReactionType::UnicodeEmoji,
         };
-        store.react(&decided_now(&store, id).await, &reaction, (NOW_S, notice(EventAudience::Everyone, "reaction"))).await.unwrap();
+        store.add_reaction(&decided_now(&store, id).await, &reaction, (NOW_S, notice(EventAudience::Everyone, "reaction"))).await.unwrap();
         let of = |topic: &str| Conversation { recipient: Recipient::Channel(ChannelId(11)), topic_key: topic.to_owned() };
-        assert_eq!(store.participants(&of("lunch")).await.unwrap(), [UserId(1), UserId(3), UserId(4)]);
-        assert_eq!(store.participants(&of("nothing")).await.unwrap(), []);
+        assert_eq!(store.conversation_participants(&of("lunch")).await.unwrap(), [UserId(1), UserId(3), UserId(4)]);
+        assert_eq!(store.conversation_participants(&of("nothing")).await.unwrap(), []);
         store.flush_and_close().await;
     }
 
@@ -318,11 +320,11 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         let users = [UserId(1), UserId(2)];
-        assert!(!store.have_written(&users).await.unwrap());
+        assert!(!store.direct_conversation_exists(&users).await.unwrap());
         send(&store, message(&store, 1, to_users(&[1, 2]), ("", "hi"))).await;
-        assert!(store.have_written(&users).await.unwrap());
-        assert!(!store.have_written(&[UserId(1), UserId(2), UserId(3)]).await.unwrap());
-        assert!(!store.have_written(&[UserId(1)]).await.unwrap());
+        assert!(store.direct_conversation_exists(&users).await.unwrap());
+        assert!(!store.direct_conversation_exists(&[UserId(1), UserId(2), UserId(3)]).await.unwrap());
+        assert!(!store.direct_conversation_exists(&[UserId(1)]).await.unwrap());
         store.flush_and_close().await;
     }
 
@@ -340,17 +342,17 @@ on_each_engine! {
         let mut reacting = tokio::task::JoinSet::new();
         for _ in 0..4 {
             let (store, reaction) = (store.clone(), reaction(2));
-            reacting.spawn(async move { store.react(&decided_now(&store, id).await, &reaction, event()).await.unwrap() });
+            reacting.spawn(async move { store.add_reaction(&decided_now(&store, id).await, &reaction, event()).await.unwrap() });
         }
         let added = reacting.join_all().await;
-        assert_eq!(added.iter().filter(|written| **written != WriteOutcome::Unchanged).count(), 1);
-        store.react(&decided_now(&store, id).await, &reaction(3), event()).await.unwrap();
-        let (message, _) = store.find(UserId(2), &[id]).await.unwrap().remove(0);
+        assert_eq!(added.iter().filter(|written| **written != MessageWriteOutcome::Unchanged).count(), 1);
+        store.add_reaction(&decided_now(&store, id).await, &reaction(3), event()).await.unwrap();
+        let (message, _) = store.find_messages(UserId(2), &[id]).await.unwrap().remove(0);
         assert_eq!(message.reactions, [reaction(2), reaction(3)]);
-        assert!(matches!(store.unreact(&decided_now(&store, id).await, &reaction(2), event()).await.unwrap(), WriteOutcome::Done(_)));
-        assert_eq!(store.unreact(&decided_now(&store, id).await, &reaction(2), event()).await.unwrap(), WriteOutcome::Unchanged);
-        assert_eq!(store.react(&decided_now(&store, MessageId(9_999)).await, &reaction(2), event()).await.unwrap(), WriteOutcome::Unchanged);
-        assert!(EventId::from(id) < store.head());
+        assert!(matches!(store.remove_reaction(&decided_now(&store, id).await, &reaction(2), event()).await.unwrap(), MessageWriteOutcome::Done(_)));
+        assert_eq!(store.remove_reaction(&decided_now(&store, id).await, &reaction(2), event()).await.unwrap(), MessageWriteOutcome::Unchanged);
+        assert_eq!(store.add_reaction(&decided_now(&store, MessageId(9_999)).await, &reaction(2), event()).await.unwrap(), MessageWriteOutcome::Unchanged);
+        assert!(EventId::from(id) < store.last_event_id());
         store.flush_and_close().await;
     }
 
@@ -360,7 +362,7 @@ on_each_engine! {
         let begins = async |topic: &str, id| {
             let recipient = Recipient::Channel(ChannelId(11));
             let conversation = Conversation { recipient, topic_key: topic.to_owned() };
-            store.begins(&conversation, id).await.unwrap()
+            store.is_first_in_conversation(&conversation, id).await.unwrap()
         };
         let first = say(&store, 1, 11, "Lunch").await;
         let second = say(&store, 2, 11, "lunch").await;
@@ -370,12 +372,12 @@ on_each_engine! {
             assert!(!begins("lunch", second).await);
         }
         let moved = MessageEdit { to: Some((ChannelId(11), "tea".to_owned())), moves: vec![second], ..edit(second) };
-        store.edit(moved).await.unwrap();
+        store.edit_message(moved).await.unwrap();
         let third = say(&store, 3, 11, "lunch").await;
         assert!(begins("tea", second).await && !begins("lunch", third).await);
         let gone = [(first, revision(&store, first).await), (third, revision(&store, third).await)];
         let event = (NOW_S, vec![notice(EventAudience::Everyone, "gone")]);
-        assert!(matches!(store.delete(&decided(&store, &gone), event).await.unwrap(), WriteOutcome::Done(_)));
+        assert!(matches!(store.delete_messages(&decided(&store, &gone), event).await.unwrap(), MessageWriteOutcome::Done(_)));
         let fourth = say(&store, 3, 11, "lunch").await;
         assert!(other < fourth && begins("lunch", fourth).await);
         let fifth = say(&store, 3, 11, "lunch").await;

@@ -2,21 +2,23 @@
 
 use std::collections::BTreeMap;
 
+use chat_core::event_log::store::{EventLog as _, RealmStore as _};
 use chat_core::files::{Attachment, AttachmentStore as _, ImageMetadata};
 use chat_core::id::{AttachmentId, ChannelId, MessageId, UserId};
-use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::import_export::export::{
+    ExportStore as _, ExportTableFile, ExportWriteError, ExportWriter, ExportedUploadFile, OrganizationExport,
+};
+use chat_core::import_export::import::export_tables::{MessageFile, RealmTables};
+use chat_core::import_export::import::{
+    self, ImportCheckpoint, ImportReferences, ImportStepOutcome, ImportStore as _, ImportedImageUrls, ImportedUpload,
+    MessageSurvey, OrganizationImportSource, TransferReport,
+};
 use chat_core::messages::draft::{DraftDestination, DraftStore as _};
-use chat_core::messages::scheduled::{ScheduledDestination, ScheduledStore as _};
+use chat_core::messages::scheduled::{ScheduledDestination, ScheduledMessageStore as _};
 use chat_core::messages::store::MessageStore;
 use chat_core::model::render_context::{RenderContext, RenderSettings};
 use chat_core::model::user::ApiKey;
 use chat_core::people::bots::BotStorage as _;
-use chat_core::transfer::export::{Export, ExportFile, ExportStore as _, ExportWriteError, ExportWriter, ExportedFile};
-use chat_core::transfer::import::layout::{MessageFile, Tables};
-use chat_core::transfer::import::{
-    self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore as _, ImportedImages,
-    ImportedUpload, MessageSurvey, OrganizationSource,
-};
 use chat_storage::ChatStore;
 use serde_json::{Map, Value, json};
 
@@ -24,16 +26,16 @@ use crate::home::{Home, NOW_S, on_each_engine};
 
 /// What was written, by sheet and table, and which files are to be fetched.
 #[derive(Debug, Default, PartialEq)]
-struct Desk(BTreeMap<ExportFile, Map<String, Value>>, Vec<String>);
+struct Desk(BTreeMap<ExportTableFile, Map<String, Value>>, Vec<String>);
 
 impl ExportWriter for Desk {
-    fn expect(&mut self, _: u64) {}
+    fn expect_messages(&mut self, _: u64) {}
 
-    fn file(&mut self, file: ExportedFile) {
-        self.1.push(format!("{} {} {}", file.cabinet.name(), file.key.as_str(), file.record));
+    fn add_uploaded_file(&mut self, file: ExportedUploadFile) {
+        self.1.push(format!("{} {} {}", file.cabinet.folder_name(), file.key.as_str(), file.record));
     }
 
-    fn row(&mut self, sheet: ExportFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {
+    fn write_row(&mut self, sheet: ExportTableFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {
         let rows = self.0.entry(sheet).or_default().entry(table).or_insert_with(|| json!([]));
         rows.as_array_mut().unwrap().push(row);
         Ok(())
@@ -41,12 +43,12 @@ impl ExportWriter for Desk {
 }
 
 impl Desk {
-    fn rows(&self, sheet: ExportFile, table: &str) -> &[Value] {
+    fn rows(&self, sheet: ExportTableFile, table: &str) -> &[Value] {
         self.0.get(&sheet).and_then(|tables| tables.get(table)?.as_array()).map_or(&[], Vec::as_slice)
     }
 
     fn organization(&self, table: &str) -> &[Value] {
-        self.rows(ExportFile::Organization, table)
+        self.rows(ExportTableFile::Organization, table)
     }
 
     fn one(&self, table: &str, id: i64) -> &Value {
@@ -55,10 +57,11 @@ impl Desk {
     }
 }
 
-async fn exported(store: &ChatStore) -> (Desk, ImportReport) {
+async fn exported(store: &ChatStore) -> (Desk, TransferReport) {
     let mut desk = Desk::default();
-    let mut export = Export::new(&mut desk, chat_core::transfer::export::Release::R11_0, NOW_S);
-    store.export(&mut export).await.unwrap();
+    let mut export =
+        OrganizationExport::new(&mut desk, chat_core::import_export::export::OriginalServerRelease::R11_0, NOW_S);
+    store.export_organization(&mut export).await.unwrap();
     let report = export.into_report();
     (desk, report)
 }
@@ -66,54 +69,57 @@ async fn exported(store: &ChatStore) -> (Desk, ImportReport) {
 /// Takes it over into an empty database.
 async fn imported(home: &Home, desk: &Desk) -> ChatStore {
     let read = |tables: &Map<String, Value>| serde_json::to_string(tables).unwrap();
-    let mut tables: Tables = serde_json::from_str(&read(&desk.0[&ExportFile::Organization])).unwrap();
-    let uploads: Tables = serde_json::from_str(&read(&desk.0[&ExportFile::Attachments])).unwrap();
+    let mut tables: RealmTables = serde_json::from_str(&read(&desk.0[&ExportTableFile::Organization])).unwrap();
+    let uploads: RealmTables = serde_json::from_str(&read(&desk.0[&ExportTableFile::Attachments])).unwrap();
     tables.attachments = uploads.attachments;
-    let files = desk.0.iter().filter(|(sheet, _)| matches!(sheet, ExportFile::Messages(_)));
+    let files = desk.0.iter().filter(|(sheet, _)| matches!(sheet, ExportTableFile::Messages(_)));
     let files: Vec<MessageFile> = files.map(|(_, tables)| serde_json::from_str(&read(tables)).unwrap()).collect();
     let mut survey = MessageSurvey::default();
     for file in &files {
-        survey.look_at(file);
+        survey.add_file(file);
     }
     let mut seed = 0;
     let key = || {
         seed += 1;
         ApiKey::from_random(&[seed; 64])
     };
-    let mut report = ImportReport::default();
-    let pictures = ImportedImages::default();
-    let source = OrganizationSource { tables: &tables, survey: &survey, pictures: &pictures };
-    let made = import::organization(source, "https://chat.example.org", key, &mut report).unwrap();
+    let mut report = TransferReport::default();
+    let pictures = ImportedImageUrls::default();
+    let source = OrganizationImportSource { tables: &tables, survey: &survey, pictures: &pictures };
+    let made = import::convert_organization(source, "https://chat.example.org", key, &mut report).unwrap();
     let mark = |steps: usize, is_done| ImportCheckpoint {
         source: "a".to_owned(),
         steps: i64::try_from(steps).unwrap(),
         is_done,
-        report: ImportReport::default(),
+        report: TransferReport::default(),
     };
     let store = home.open().await;
     assert_eq!(store.import_organization(&made, &mark(1, false)).await.unwrap(), ImportStepOutcome::Done);
     store.flush_and_close().await;
     let store = home.open().await;
-    let realm = store.realm();
-    let render_context = RenderContext::of(&realm);
+    let realm = store.snapshot();
+    let render_context = RenderContext::from_realm(&realm);
     let setting = RenderSettings {
         realm_url: "https://chat.example.org",
         render_context: &render_context,
         uploads: None,
         now_s: NOW_S,
     };
-    let uploads = import::uploads(&tables, "a");
-    let atlas = ImportReferences::of(&tables, &survey).with_uploads(&uploads);
+    let uploads = import::convert_uploads(&tables, "a");
+    let atlas = ImportReferences::from_tables(&tables, &survey).with_uploads(&uploads);
     let kept: Vec<Attachment> = uploads.iter().map(kept).collect();
     assert_eq!(store.import_uploads(&kept, &mark(2, false)).await.unwrap(), ImportStepOutcome::Done);
     for (place, file) in files.iter().enumerate() {
-        let uploads = store.at_paths(&atlas.uploads_of(file)).await.unwrap();
-        let messages = import::messages(&setting, &realm, &atlas, (file, &uploads), &mut report);
+        let uploads = store.attachments_at_paths(&atlas.uploads_used_by(file)).await.unwrap();
+        let messages = import::convert_messages(&setting, &realm, &atlas, (file, &uploads), &mut report);
         assert_eq!(store.import_messages(&messages, &mark(place + 3, false)).await.unwrap(), ImportStepOutcome::Done);
     }
-    let things = import::extras(&setting, &realm, (&tables, &atlas), &mut report);
-    assert_eq!(store.import_extras(&things, &mark(files.len() + 3, false)).await.unwrap(), ImportStepOutcome::Done);
-    let reactions = import::reactions(&realm, &tables.reactions, &mut report);
+    let things = import::convert_drafts_and_bot_storage(&setting, &realm, (&tables, &atlas), &mut report);
+    assert_eq!(
+        store.import_drafts_and_bot_storage(&things, &mark(files.len() + 3, false)).await.unwrap(),
+        ImportStepOutcome::Done
+    );
+    let reactions = import::convert_reactions(&realm, &tables.reactions, &mut report);
     assert_eq!(
         store.import_reactions(&reactions, &mark(files.len() + 4, true)).await.unwrap(),
         ImportStepOutcome::Done
@@ -290,10 +296,10 @@ fn elsewhere() -> Desk {
     organization.extend(object(small_things()));
     organization.extend(object(unsent()));
     let sheets = BTreeMap::from([
-        (ExportFile::Organization, organization),
-        (ExportFile::Messages(1), object(first)),
-        (ExportFile::Messages(2), object(second)),
-        (ExportFile::Attachments, object(uploads())),
+        (ExportTableFile::Organization, organization),
+        (ExportTableFile::Messages(1), object(first)),
+        (ExportTableFile::Messages(2), object(second)),
+        (ExportTableFile::Attachments, object(uploads())),
     ]);
     Desk(sheets, Vec::new())
 }
@@ -303,14 +309,14 @@ async fn seen(store: &ChatStore) -> Vec<Value> {
     let ids: Vec<MessageId> = (100..113).map(MessageId).collect();
     let mut seen = Vec::new();
     for user in [7, 8, 9, 10] {
-        for (mut message, flags) in MessageStore::find(store, UserId(user), &ids).await.unwrap() {
+        for (mut message, flags) in MessageStore::find_messages(store, UserId(user), &ids).await.unwrap() {
             // The place of the last change is the server's own.
             message.revision = message.id.into();
             seen.push(json!([user, message, flags]));
         }
     }
     for id in ids {
-        let past = store.edits(id).await.unwrap();
+        let past = store.edit_history(id).await.unwrap();
         seen.push(json!(format!("{past:?}")));
     }
     seen
@@ -319,7 +325,7 @@ async fn seen(store: &ChatStore) -> Vec<Value> {
 on_each_engine! {
     async fn the_size_of_an_organization_is_counted_no_further_than_asked(home) {
         let store = imported(&home, &elsewhere()).await;
-        let upload_bytes = store.used_bytes().await.unwrap();
+        let upload_bytes = store.total_upload_bytes().await.unwrap();
         assert!(upload_bytes > 0);
         for (most, messages) in [(3, 4), (7, 8), (8, 8), (1_000, 8)] {
             let size = store.organization_size(most).await.unwrap();
@@ -343,9 +349,9 @@ on_each_engine! {
         }
         assert_eq!((&second, same_report), (&first, report));
         assert_eq!(seen(&after).await, seen(&before).await);
-        let realm = after.realm();
+        let realm = after.snapshot();
         for (user, channel) in [(7, 20), (8, 20), (7, 21), (8, 21)].map(|(user, channel)| (UserId(user), ChannelId(channel))) {
-            assert_eq!(realm.membership(channel, user), before.realm().membership(channel, user));
+            assert_eq!(realm.membership(channel, user), before.snapshot().membership(channel, user));
         }
         before.flush_and_close().await;
         after.flush_and_close().await;
@@ -383,7 +389,7 @@ on_each_engine! {
             .map(|row| (row["event_type"].as_i64().unwrap(), row["event_last_message_id"].as_i64().unwrap()))
             .collect();
         assert_eq!(happened, [(301, 1), (303, 101), (302, 103), (303, 106)]);
-        let copies: Vec<_> = desk.rows(ExportFile::Messages(1), "zerver_usermessage").iter()
+        let copies: Vec<_> = desk.rows(ExportTableFile::Messages(1), "zerver_usermessage").iter()
             .filter(|row| row["user_profile"] == 8)
             .map(|row| (row["message"].as_i64().unwrap(), row["flags_mask"].as_i64().unwrap()))
             .collect();
@@ -400,7 +406,7 @@ on_each_engine! {
 
     async fn addresses_that_another_server_would_show_or_refuse_are_replaced_there_and_come_back_here(home) {
         let mut elsewhere = elsewhere();
-        let tables = elsewhere.0.get_mut(&ExportFile::Organization).unwrap();
+        let tables = elsewhere.0.get_mut(&ExportTableFile::Organization).unwrap();
         let refused = [(9, "cook-bot@127.0.0.1"), (10, "jörg@x.org")];
         for user in tables["zerver_userprofile"].as_array_mut().unwrap() {
             match refused.iter().find(|(id, _)| user["id"] == *id) {
@@ -421,47 +427,47 @@ on_each_engine! {
         assert_eq!(report.left["addresses that the original server refuses: those users have another one there"], 2);
         let after = imported(&home, &desk).await;
         for (id, address) in [(8, "bob@x.org")].into_iter().chain(refused) {
-            assert_eq!(after.realm().user(UserId(id)).unwrap().email, address);
+            assert_eq!(after.snapshot().user(UserId(id)).unwrap().email, address);
         }
-        store.stop().await;
-        after.stop().await;
+        store.flush_and_close().await;
+        after.flush_and_close().await;
     }
 
     async fn what_was_not_sent_and_what_was_uploaded_goes_along(home) {
         let store = imported(&home, &elsewhere()).await;
-        let mut waiting = store.scheduled_of(UserId(7)).await.unwrap();
+        let mut waiting = store.scheduled_messages_of_user(UserId(7)).await.unwrap();
         let dev = waiting.remove(0);
         assert_eq!((dev.id.0, dev.html.as_str(), dev.due_s, waiting.len()), (120, "<p>to <em>dev</em></p>", 5_000, 0));
-        let waiting = store.scheduled_of(UserId(8)).await.unwrap();
+        let waiting = store.scheduled_messages_of_user(UserId(8)).await.unwrap();
         let to: Vec<_> = waiting.iter().map(|message| (message.id.0, message.to.clone(), message.failure.clone())).collect();
         let us = ScheduledDestination::Direct(vec![UserId(7), UserId(9)]);
         assert_eq!(to, [(121, us, Some("no".to_owned())), (123, ScheduledDestination::Direct(vec![UserId(8)]), None)]);
-        let drafts = store.drafts_of(UserId(8)).await.unwrap();
+        let drafts = store.drafts_of_user(UserId(8)).await.unwrap();
         let places: Vec<_> = drafts.into_iter().map(|(id, draft)| (id.0, draft.to)).collect();
         assert_eq!(places, [(132, DraftDestination::Nowhere), (133, DraftDestination::Direct(Vec::new()))]);
-        let linked: Vec<_> = store.drafts_of(UserId(7)).await.unwrap().into_iter().map(|(_, draft)| draft.content).collect();
-        let mut kept = store.kept(UserId(9), None).await.unwrap();
+        let linked: Vec<_> = store.drafts_of_user(UserId(7)).await.unwrap().into_iter().map(|(_, draft)| draft.content).collect();
+        let mut kept = store.load_bot_values(UserId(9), None).await.unwrap();
         kept.sort();
         assert_eq!(kept, [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())]);
-        let used = store.of_owner(UserId(7)).await.unwrap().remove(0);
+        let used = store.attachments_of_owner(UserId(7)).await.unwrap().remove(0);
         assert_eq!((used.attachment.name.as_str(), used.messages[0].0), ("mein Plänchen.png", MessageId(106)));
-        let (message, _) = store.find(UserId(7), &[MessageId(106)]).await.unwrap().remove(0);
+        let (message, _) = store.find_messages(UserId(7), &[MessageId(106)]).await.unwrap().remove(0);
         let path = &used.attachment.path_id;
         assert_eq!(message.content, format!("see [this](/user_uploads/{path}), /user_uploads/{path}."));
         assert!(message.content_flags.has_attachment);
         let link = format!("[x](/user_uploads/{path})");
         assert_eq!(linked, ["in dev".to_owned(), format!("to Bob {link}")]);
         assert_eq!(waiting[0].content, format!("to us {link}"));
-        assert_eq!(store.used_bytes().await.unwrap(), 800);
+        assert_eq!(store.total_upload_bytes().await.unwrap(), 800);
         // Nothing that comes gets a number that something has.
-        assert!(store.head().0 >= 133);
+        assert!(store.last_event_id().0 >= 133);
         let (desk, report) = exported(&store).await;
         let left: Vec<&str> = report.taken.keys().map(String::as_str).collect();
         for what in ["uploads", "scheduled messages", "drafts", "texts that programs of bots keep"] {
             assert!(left.contains(&what), "{what}");
         }
         // A server deletes what nothing uses, also while a message waits that does.
-        let row = &desk.rows(ExportFile::Attachments, "zerver_attachment")[0];
+        let row = &desk.rows(ExportTableFile::Attachments, "zerver_attachment")[0];
         assert_eq!((&row["messages"], &row["scheduled_messages"]), (&json!([106]), &json!([121])));
         assert_eq!(["is_realm_public", "is_web_public"].map(|column| row.get(column)), [Some(&Value::Null); 2]);
         assert_eq!(desk.1.iter().filter(|file| file.starts_with("uploads uploads/1/")).count(), 2);
@@ -471,12 +477,12 @@ on_each_engine! {
     async fn an_export_is_the_organization_at_one_moment(home) {
         let store = imported(&home, &elsewhere()).await;
         let mut watcher = Watcher { store: store.clone(), desk: Desk::default(), has_deleted: false };
-        let mut export = Export::new(&mut watcher, chat_core::transfer::export::Release::R11_0, NOW_S);
-        store.export(&mut export).await.unwrap();
+        let mut export = OrganizationExport::new(&mut watcher, chat_core::import_export::export::OriginalServerRelease::R11_0, NOW_S);
+        store.export_organization(&mut export).await.unwrap();
         assert!(watcher.has_deleted);
         let left: Vec<i64> = flags_left(&store).await;
         assert_eq!(left, [100, 102, 104, 105, 106, 107, 110]);
-        let messages = watcher.desk.rows(ExportFile::Messages(1), "zerver_message").len();
+        let messages = watcher.desk.rows(ExportTableFile::Messages(1), "zerver_message").len();
         assert_eq!((messages, watcher.desk.organization("zerver_reaction").len()), (8, 2));
         store.flush_and_close().await;
     }
@@ -484,7 +490,7 @@ on_each_engine! {
 
 async fn flags_left(store: &ChatStore) -> Vec<i64> {
     let ids: Vec<MessageId> = (100..113).map(MessageId).collect();
-    let found = MessageStore::find(store, UserId(7), &ids).await.unwrap();
+    let found = MessageStore::find_messages(store, UserId(7), &ids).await.unwrap();
     found.into_iter().map(|(message, _)| message.id.0).collect()
 }
 
@@ -496,24 +502,27 @@ struct Watcher {
 }
 
 impl ExportWriter for Watcher {
-    fn file(&mut self, file: ExportedFile) {
-        self.desk.file(file);
+    fn add_uploaded_file(&mut self, file: ExportedUploadFile) {
+        self.desk.add_uploaded_file(file);
     }
 
-    fn expect(&mut self, _: u64) {
+    fn expect_messages(&mut self, _: u64) {
         let store = self.store.clone();
         let deleted = async move {
-            let message = store.find(UserId(7), &[MessageId(103)]).await.unwrap().remove(0).0;
+            let message = store.find_messages(UserId(7), &[MessageId(103)]).await.unwrap().remove(0).0;
             store
-                .delete(&crate::people::decided(&store, &[(message.id, message.revision)]), (NOW_S, Vec::new()))
+                .delete_messages(
+                    &crate::people::decided(&store, &[(message.id, message.revision)]),
+                    (NOW_S, Vec::new()),
+                )
                 .await
                 .unwrap()
         };
         let deleted = tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(deleted));
-        self.has_deleted = matches!(deleted, chat_core::messages::store::WriteOutcome::Done(_));
+        self.has_deleted = matches!(deleted, chat_core::messages::store::MessageWriteOutcome::Done(_));
     }
 
-    fn row(&mut self, sheet: ExportFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {
-        self.desk.row(sheet, table, row)
+    fn write_row(&mut self, sheet: ExportTableFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {
+        self.desk.write_row(sheet, table, row)
     }
 }

@@ -18,7 +18,7 @@ const MIB: usize = 1024 * 1024;
 async fn fill(store: &ChatStore) -> StoreError {
     let text = "much ado about nothing ".repeat(8_000);
     for _ in 0..1_000 {
-        if let Err(error) = store.append(message(store, 1, to_channel(11), ("t", &text))).await {
+        if let Err(error) = store.append_message(message(store, 1, to_channel(11), ("t", &text))).await {
             return error;
         }
     }
@@ -45,16 +45,22 @@ async fn a_database_that_was_full_takes_messages_again_when_there_is_room() {
     found(&store).await;
     store.check_writable().await.unwrap();
     let full = fill(&store).await;
-    assert!(full.is_unavailable(), "{full}");
+    assert!(full.is_database_unavailable(), "{full}");
     // Small writes may still fit in; soon none does.
-    while store.append(message(&store, 1, to_channel(11), ("t", "small"))).await.is_ok() {}
+    while store.append_message(message(&store, 1, to_channel(11), ("t", "small"))).await.is_ok() {}
     // The row of a probe may fit where a message does not; soon it does not either.
     let mut probes = 0;
     while store.check_writable().await.is_ok() {
         probes += 1;
         assert!(probes < 2_000, "the disk does not fill up");
     }
-    assert!(store.append(message(&store, 1, to_channel(11), ("t", "small"))).await.unwrap_err().is_unavailable());
+    assert!(
+        store
+            .append_message(message(&store, 1, to_channel(11), ("t", "small")))
+            .await
+            .unwrap_err()
+            .is_database_unavailable()
+    );
     store.ping().await.unwrap();
 
     std::fs::remove_file(folder.join("ballast")).unwrap();
@@ -76,7 +82,7 @@ async fn a_transaction_that_sqlite_ended_by_itself_does_not_stop_the_next() {
     )
     .await;
     for _ in 0..3 {
-        assert!(store.append(message(&store, 1, to_channel(11), ("t", "no room"))).await.is_err());
+        assert!(store.append_message(message(&store, 1, to_channel(11), ("t", "no room"))).await.is_err());
         say(&store, 2, 12, "t").await;
         store.check_writable().await.unwrap();
     }

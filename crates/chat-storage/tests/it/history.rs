@@ -1,16 +1,17 @@
 //! Windows of messages, against a model that looks at every message.
 
+use chat_core::event_log::event::EventAudience;
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::log::event::EventAudience;
-use chat_core::log::store::RealmStore as _;
 use chat_core::messages::narrow::{
-    Anchor, MessageCandidate, MessageSelection, MessageText, MessageWindow, NEWEST, NarrowCondition, NarrowTerm,
+    Anchor, MessageText, MessageWindow, NEWEST_ANCHOR, NarrowCandidate, NarrowCondition, NarrowTerm,
+    ReadableMessageSelection,
 };
 use chat_core::messages::store::{MessagePage, MessageStore as _};
-use chat_core::model::channel::Privacy;
+use chat_core::model::channel::ChannelPrivacy;
 use chat_core::model::flag_change::FlagOp;
-use chat_core::model::message::{Conversation, Flag, Recipient};
-use chat_core::text::search_words::SearchWords;
+use chat_core::model::message::{Conversation, MessageFlag, Recipient};
+use chat_core::text_processing::search_words::SearchWords;
 use chat_storage::ChatStore;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -35,7 +36,10 @@ async fn tell(store: &ChatStore) -> Vec<MessageId> {
     change(
         store,
         vec![
-            chat_core::model::change::RealmChange::Channel(Box::new(channel(13, Privacy::PrivateProtectedHistory))),
+            chat_core::model::realm_change::RealmChange::Channel(Box::new(channel(
+                13,
+                ChannelPrivacy::PrivateProtectedHistory,
+            ))),
             subscription(12, 2),
         ],
     )
@@ -61,19 +65,19 @@ async fn tell(store: &ChatStore) -> Vec<MessageId> {
         message.event.message.content_flags.has_link = at % 5 == 0;
         message.event.message.content_flags.mentions_channel = at % 11 == 0;
         if at % 6 == 0 {
-            message.event.flags = vec![(READER, Flag::Mentioned), (UserId(3), Flag::Mentioned)];
+            message.event.flags = vec![(READER, MessageFlag::Mentioned), (UserId(3), MessageFlag::Mentioned)];
         }
         ids.push(send(store, message).await);
     }
     let some = |every: usize| ids.iter().copied().step_by(every).collect::<Vec<_>>();
     for (flag, op, messages) in [
-        (Flag::Read, FlagOp::Add, ids[..50].to_vec()),
-        (Flag::Read, FlagOp::Add, some(3)),
-        (Flag::Read, FlagOp::Remove, some(10)),
-        (Flag::Starred, FlagOp::Add, some(4)),
+        (MessageFlag::Read, FlagOp::Add, ids[..50].to_vec()),
+        (MessageFlag::Read, FlagOp::Add, some(3)),
+        (MessageFlag::Read, FlagOp::Remove, some(10)),
+        (MessageFlag::Starred, FlagOp::Add, some(4)),
     ] {
         store
-            .set_flag(
+            .change_flag(
                 READER,
                 (flag, op),
                 &decided_copies(store, &messages),
@@ -95,7 +99,7 @@ fn conditions(ids: Vec<MessageId>) -> impl Strategy<Value = Vec<NarrowTerm>> {
         (1_i64..7).prop_map(|id| NarrowCondition::DirectIncluding(UserId(id))),
         (1_i64..5).prop_map(|id| NarrowCondition::Sender(UserId(id))),
         Just(NarrowCondition::IsDirect),
-        Just(NarrowCondition::IsFlag(Flag::Starred)),
+        Just(NarrowCondition::IsFlag(MessageFlag::Starred)),
         Just(NarrowCondition::IsUnread),
         Just(NarrowCondition::IsMentioned),
         Just(NarrowCondition::IsResolved),
@@ -139,11 +143,11 @@ fn questions(ids: &[MessageId]) -> Vec<(Vec<NarrowTerm>, MessageWindow)> {
 }
 
 /// Every message with the reader's flags, asked for one by one.
-async fn every(store: &ChatStore, ids: &[MessageId]) -> Vec<(MessageCandidate<'static>, Vec<Flag>)> {
-    let all = store.find(READER, ids).await.unwrap();
+async fn every(store: &ChatStore, ids: &[MessageId]) -> Vec<(NarrowCandidate<'static>, Vec<MessageFlag>)> {
+    let all = store.find_messages(READER, ids).await.unwrap();
     assert_eq!(all.len(), ids.len());
-    let candidate = |(message, flags): (chat_core::model::message::Message, Vec<Flag>)| {
-        let candidate = MessageCandidate {
+    let candidate = |(message, flags): (chat_core::model::message::Message, Vec<MessageFlag>)| {
+        let candidate = NarrowCandidate {
             id: message.id,
             recipient: message.recipient,
             direct_users: message.direct_users.into(),
@@ -161,19 +165,19 @@ async fn every(store: &ChatStore, ids: &[MessageId]) -> Vec<(MessageCandidate<'s
 /// What a window holds, worked out by looking at everything.
 fn expected(
     store: &ChatStore,
-    all: &[(MessageCandidate<'static>, Vec<Flag>)],
-    selection: &MessageSelection,
+    all: &[(NarrowCandidate<'static>, Vec<MessageFlag>)],
+    selection: &ReadableMessageSelection,
     window: MessageWindow,
 ) -> (Vec<MessageId>, MessageId, [bool; 3]) {
-    let realm = store.realm();
-    let admitted: Vec<&(MessageCandidate<'static>, Vec<Flag>)> =
-        all.iter().filter(|(candidate, flags)| selection.admits(candidate, flags, &realm)).collect();
-    let first_unread = || admitted.iter().find(|(_, flags)| !flags.contains(&Flag::Read));
+    let realm = store.snapshot();
+    let admitted: Vec<&(NarrowCandidate<'static>, Vec<MessageFlag>)> =
+        all.iter().filter(|(candidate, flags)| selection.matches(candidate, flags, &realm)).collect();
+    let first_unread = || admitted.iter().find(|(_, flags)| !flags.contains(&MessageFlag::Read));
     let anchor = match window.anchor {
         Anchor::At(id) => id,
         Anchor::Oldest => MessageId(0),
-        Anchor::Newest => NEWEST,
-        Anchor::FirstUnread => first_unread().map_or(NEWEST, |(candidate, _)| candidate.id),
+        Anchor::Newest => NEWEST_ANCHOR,
+        Anchor::FirstUnread => first_unread().map_or(NEWEST_ANCHOR, |(candidate, _)| candidate.id),
     };
     let ids: Vec<MessageId> = admitted.iter().map(|(candidate, _)| candidate.id).collect();
     let older: Vec<MessageId> = ids.iter().copied().filter(|id| *id < anchor).collect();
@@ -198,9 +202,9 @@ on_each_engine! {
         let all = every(&store, &ids).await;
         let mut with_something = 0;
         for (terms, window) in questions(&ids) {
-            let realm = store.realm();
-            let selection = MessageSelection::new(&realm, realm.user(READER).unwrap(), terms);
-            let page = store.window(&selection, window).await.unwrap();
+            let realm = store.snapshot();
+            let selection = ReadableMessageSelection::new(&realm, realm.user(READER).unwrap(), terms);
+            let page = store.load_message_window(&selection, window).await.unwrap();
             assert_eq!(seen(&page), expected(&store, &all, &selection, window), "{:?} {window:?}", selection.terms);
             for (message, flags) in &page.messages {
                 let (_, known) = all.iter().find(|(candidate, _)| candidate.id == message.id).unwrap();
@@ -219,10 +223,10 @@ on_each_engine! {
             say(&store, 1, 11, topic).await;
         }
         let newest = say(&store, 1, 12, "elsewhere").await;
-        let realm = store.realm();
+        let realm = store.snapshot();
         let terms = vec![NarrowTerm { condition: NarrowCondition::Channel(ChannelId(11)), negated: false }];
-        let selection = MessageSelection::new(&realm, realm.user(READER).unwrap(), terms);
-        let topics = store.topics(&selection, ChannelId(11)).await.unwrap();
+        let selection = ReadableMessageSelection::new(&realm, realm.user(READER).unwrap(), terms);
+        let topics = store.channel_topics(&selection, ChannelId(11)).await.unwrap();
         let named: Vec<(&str, i64)> = topics.iter().map(|topic| (topic.name.as_str(), topic.max_id.0 - newest.0)).collect();
         assert_eq!(named, [("a", -1), ("c", -2), ("B", -3)]);
         store.flush_and_close().await;
@@ -231,7 +235,7 @@ on_each_engine! {
     async fn a_private_channel_shows_the_topics_its_reader_received(home) {
         let store = home.open().await;
         found(&store).await;
-        change(&store, vec![chat_core::model::change::RealmChange::Channel(Box::new(channel(13, Privacy::PrivateProtectedHistory)))])
+        change(&store, vec![chat_core::model::realm_change::RealmChange::Channel(Box::new(channel(13, ChannelPrivacy::PrivateProtectedHistory)))])
             .await;
         say(&store, 1, 13, "before").await;
         let joined = change(&store, vec![subscription(13, 2)]).await;
@@ -239,10 +243,10 @@ on_each_engine! {
         change(&store, vec![unsubscription(13, 2)]).await;
         say(&store, 1, 13, "after").await;
         assert!(MessageId::from(joined) < within);
-        let realm = store.realm();
+        let realm = store.snapshot();
         let terms = vec![NarrowTerm { condition: NarrowCondition::Channel(ChannelId(13)), negated: false }];
-        let selection = MessageSelection::new(&realm, realm.user(READER).unwrap(), terms);
-        let topics = store.topics(&selection, ChannelId(13)).await.unwrap();
+        let selection = ReadableMessageSelection::new(&realm, realm.user(READER).unwrap(), terms);
+        let topics = store.channel_topics(&selection, ChannelId(13)).await.unwrap();
         assert_eq!(topics.iter().map(|topic| topic.name.as_str()).collect::<Vec<_>>(), ["within"]);
         store.flush_and_close().await;
     }
@@ -257,19 +261,19 @@ on_each_engine! {
             sending.spawn(async move { send(&store, message).await });
         }
         let ids = sending.join_all().await;
-        let found = store.find(READER, &ids).await.unwrap();
+        let found = store.find_messages(READER, &ids).await.unwrap();
         let recipient = found[0].0.recipient;
         assert!(matches!(recipient, Recipient::Direct(_)));
         assert!(found.iter().all(|(message, _)| message.recipient == recipient));
         let conversation = Conversation { recipient, topic_key: String::new() };
-        assert_eq!(store.conversation(&conversation, ids.iter().copied().min().unwrap()).await.unwrap().len(), 4);
+        assert_eq!(store.conversation_messages_from(&conversation, ids.iter().copied().min().unwrap()).await.unwrap().len(), 4);
         store.flush_and_close().await;
     }
 
     async fn what_channels_were_sent_since_a_time_is_counted(home) {
         let store = home.open().await;
         found(&store).await;
-        assert_eq!(store.traffic(NOW_S).await.unwrap(), []);
+        assert_eq!(store.channel_message_counts_since(NOW_S).await.unwrap(), []);
         send(&store, message(&store, 1, to_users(&[1, 2]), ("", "psst"))).await;
         for (channel, later_s) in [(11, 0), (12, 5), (11, 5), (11, 6)] {
             let mut message = message(&store, 1, to_channel(channel), ("t", "hi"));
@@ -277,7 +281,7 @@ on_each_engine! {
             send(&store, message).await;
         }
         let since = async |since_s| {
-            let mut counts = store.traffic(since_s).await.unwrap();
+            let mut counts = store.channel_message_counts_since(since_s).await.unwrap();
             counts.sort_unstable();
             counts
         };
@@ -293,7 +297,7 @@ on_each_engine! {
         found(&store).await;
         let first = say(&store, 1, 11, "t").await;
         say(&store, 1, 11, "t").await;
-        let none = store.first_messages(&[ChannelId(11), ChannelId(12)]).await.unwrap();
+        let none = store.first_channel_messages(&[ChannelId(11), ChannelId(12)]).await.unwrap();
         assert_eq!(none, [(ChannelId(11), first)]);
         let to = |users: &'static [i64]| message(&store, users[0], to_users(users), ("", "psst"));
         let self_note = send(&store, to(&[2])).await;
@@ -301,9 +305,9 @@ on_each_engine! {
         send(&store, to(&[3, 5])).await;
         let newest = send(&store, to(&[2, 5])).await;
         let users = |users: &[i64]| users.iter().copied().map(UserId).collect::<Vec<_>>();
-        let recent = store.recent_directs(READER, 10).await.unwrap();
+        let recent = store.recent_direct_conversations(READER, 10).await.unwrap();
         assert_eq!(recent, [(users(&[2, 5]), newest), (users(&[2]), self_note)]);
-        assert_eq!(store.recent_directs(READER, 1).await.unwrap().len(), 1);
+        assert_eq!(store.recent_direct_conversations(READER, 1).await.unwrap().len(), 1);
         store.flush_and_close().await;
     }
 }

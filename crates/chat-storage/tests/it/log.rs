@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::event::{
-    EventAudience, EventReader, EventRecord, FlaggedConversation, FlaggedMessages, MessageLocation, QueueFilter,
+use chat_core::event_log::event::{
+    ConversationFlagsUpdate, EventAudience, EventReceiver, LogRecord, MessageFlagsUpdate, MessageLocation, QueueFilter,
 };
-use chat_core::log::store::{EventLog as _, LogListener, PrunedError, RealmStore as _};
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::{EventLog as _, LogWaiter, PrunedRecordsError, RealmStore as _};
+use chat_core::id::{ChannelId, EventId, UserId};
 use chat_core::messages::store::{MessageStore as _, SendOutcome};
-use chat_core::model::change::{RealmChange, UserItemKind};
 use chat_core::model::flag_change::{FlagChange, FlagOp};
-use chat_core::model::message::Flag;
+use chat_core::model::message::MessageFlag;
+use chat_core::model::realm_change::{RealmChange, UserItemKind};
 use chat_storage::ChatStore;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -25,19 +25,19 @@ use crate::people::{change, found, message, notice, say, send, subscription, to_
 /// Longer than anything here may take, on a slow machine.
 const AT_MOST: Duration = Duration::from_secs(20);
 
-async fn all_after(store: &ChatStore, mut after: EventId) -> Vec<Arc<EventRecord>> {
+async fn all_after(store: &ChatStore, mut after: EventId) -> Vec<Arc<LogRecord>> {
     let mut all = Vec::new();
     loop {
-        let records = store.after(after, 7).await.unwrap().unwrap();
+        let records = store.records_after(after, 7).await.unwrap().unwrap();
         let Some(last) = records.last() else { return all };
         after = last.id;
         all.extend(records);
     }
 }
 
-fn contents(records: &[Arc<EventRecord>]) -> Vec<String> {
-    let content = |record: &Arc<EventRecord>| match &record.event.as_ref()?.body {
-        chat_core::log::event::EventBody::Message(message) => Some(message.message.content.clone()),
+fn contents(records: &[Arc<LogRecord>]) -> Vec<String> {
+    let content = |record: &Arc<LogRecord>| match &record.event.as_ref()?.body {
+        chat_core::event_log::event::EventBody::Message(message) => Some(message.message.content.clone()),
         _ => None,
     };
     records.iter().filter_map(content).collect()
@@ -63,13 +63,13 @@ fn write_at_once(writers: &mut JoinSet<Vec<String>>, store: &ChatStore, name: &'
 }
 
 /// Reads on while others write, as a queue does: what was read, in order.
-async fn follow(store: ChatStore, until: usize) -> Vec<Arc<EventRecord>> {
-    let listener = LogListener { user_id: UserId(8), receives_public: true, typing_seen: 0 };
-    let mut all: Vec<Arc<EventRecord>> = Vec::new();
+async fn follow(store: ChatStore, until: usize) -> Vec<Arc<LogRecord>> {
+    let listener = LogWaiter { user_id: UserId(8), receives_public: true, typing_seen: 0 };
+    let mut all: Vec<Arc<LogRecord>> = Vec::new();
     while contents(&all).len() < until {
-        let after = all.last().map_or(EventId::NONE, |record| record.id);
-        timeout(AT_MOST, store.wait(listener, after)).await.unwrap();
-        all.extend(store.after(after, 5).await.unwrap().unwrap());
+        let after = all.last().map_or(EventId::BEFORE_FIRST, |record| record.id);
+        timeout(AT_MOST, store.wait_for_record(listener, after)).await.unwrap();
+        all.extend(store.records_after(after, 5).await.unwrap().unwrap());
     }
     all
 }
@@ -90,9 +90,9 @@ async fn nothing_is_lost_or_twice(home: &Home, nodes: &[ChatStore]) {
         node.flush_and_close().await;
     }
     let again = home.open().await;
-    let log = all_after(&again, EventId::NONE).await;
+    let log = all_after(&again, EventId::BEFORE_FIRST).await;
     let ids: Vec<i64> = log.iter().map(|record| record.id.0).collect();
-    assert_eq!(ids, (1..=again.head().0).collect::<Vec<_>>());
+    assert_eq!(ids, (1..=again.last_event_id().0).collect::<Vec<_>>());
     let kept = contents(&log);
     assert_eq!(kept.len(), answered.len());
     assert_eq!(kept.iter().cloned().collect::<BTreeSet<_>>(), answered);
@@ -120,14 +120,14 @@ on_each_engine! {
         let (one, two) = (home.open().await, home.open().await);
         found(&one).await;
         change(&one, vec![subscription(11, 2)]).await;
-        let before = one.head();
+        let before = one.last_event_id();
         // The other node waits, with what it knows, which may be nothing yet.
-        let listener = LogListener { user_id: UserId(2), receives_public: false, typing_seen: 0 };
+        let listener = LogWaiter { user_id: UserId(2), receives_public: false, typing_seen: 0 };
         let waiting = async {
-            let mut after = EventId::NONE;
+            let mut after = EventId::BEFORE_FIRST;
             loop {
-                two.wait(listener, after).await;
-                let records = two.after(after, 100).await.unwrap().unwrap();
+                two.wait_for_record(listener, after).await;
+                let records = two.records_after(after, 100).await.unwrap().unwrap();
                 after = records.last().map_or(after, |record| record.id);
                 if after > before {
                     return records;
@@ -137,7 +137,7 @@ on_each_engine! {
         let (records, id) = tokio::join!(timeout(AT_MOST, waiting), say(&one, 1, 11, "t"));
         assert_eq!(records.unwrap().last().map(|record| record.id), Some(EventId::from(id)));
         // And what it knows of the realm came with it.
-        assert!(two.realm().subscription(ChannelId(11), UserId(2)).is_some());
+        assert!(two.snapshot().subscription(ChannelId(11), UserId(2)).is_some());
         one.flush_and_close().await;
         two.flush_and_close().await;
     }
@@ -146,10 +146,10 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         change(&store, vec![subscription(11, 2)]).await;
-        let head = store.head();
+        let head = store.last_event_id();
         let wait = |user, receives_public, after| {
             let store = store.clone();
-            async move { store.wait(LogListener { user_id: UserId(user), receives_public, typing_seen: 0 }, after).await }
+            async move { store.wait_for_record(LogWaiter { user_id: UserId(user), receives_public, typing_seen: 0 }, after).await }
         };
         let mut woken = JoinSet::new();
         let mut silent = Box::pin(wait(3, false, head));
@@ -173,10 +173,10 @@ on_each_engine! {
         found(&store).await;
         let stale = message(&store, 1, to_channel(11), ("t", "late"));
         let newer = change(&store, vec![subscription(11, 2)]).await;
-        assert_eq!(store.append(stale.clone()).await.unwrap(), SendOutcome::Stale(newer));
+        assert_eq!(store.append_message(stale.clone()).await.unwrap(), SendOutcome::Stale(newer));
         assert!(home.ask("SELECT content FROM message").await.is_empty());
         let again = chat_core::messages::store::NewMessage { decided_at: newer, ..stale };
-        assert!(matches!(store.append(again).await.unwrap(), SendOutcome::Done { .. }));
+        assert!(matches!(store.append_message(again).await.unwrap(), SendOutcome::Done { .. }));
         store.flush_and_close().await;
     }
 
@@ -187,7 +187,7 @@ on_each_engine! {
         let (kind, key) = (UserItemKind::TopicPolicy, "11/t".to_owned());
         let document = Some(json!({"visibility_policy": 3}));
         change(&store, vec![RealmChange::UserItem { user_id: UserId(2), kind, key, document }]).await;
-        assert!(matches!(store.append(decided).await.unwrap(), SendOutcome::Done { .. }));
+        assert!(matches!(store.append_message(decided).await.unwrap(), SendOutcome::Done { .. }));
         store.flush_and_close().await;
     }
 
@@ -199,10 +199,10 @@ on_each_engine! {
             let content = if at % 5 == 0 { "nul \0".to_owned() } else { format!("good {at}") };
             let message = message(&store, 1, to_channel(11), ("t", &content));
             let store = store.clone();
-            sending.spawn(async move { store.append(message).await.is_ok() });
+            sending.spawn(async move { store.append_message(message).await.is_ok() });
         }
         assert_eq!(sending.join_all().await.into_iter().filter(|sent| *sent).count(), 16);
-        assert_eq!(contents(&all_after(&store, EventId::NONE).await).len(), 16);
+        assert_eq!(contents(&all_after(&store, EventId::BEFORE_FIRST).await).len(), 16);
         store.flush_and_close().await;
     }
 
@@ -235,13 +235,13 @@ on_each_engine! {
             panic!("not stale");
         };
         store.commit(commit(NOW_S + 100, "new")).await.unwrap();
-        assert_eq!(store.prune(NOW_S + 50).await.unwrap(), 2);
+        assert_eq!(store.prune_records(NOW_S + 50).await.unwrap(), 2);
         store.flush_and_close().await;
         let store = home.open().await;
-        assert_eq!(store.after(EventId::NONE, 10).await.unwrap().unwrap_err(), PrunedError(EventId::NONE));
-        let kept = store.after(old, 10).await.unwrap().unwrap();
+        assert_eq!(store.records_after(EventId::BEFORE_FIRST, 10).await.unwrap().unwrap_err(), PrunedRecordsError(EventId::BEFORE_FIRST));
+        let kept = store.records_after(old, 10).await.unwrap().unwrap();
         assert_eq!(kept.len(), 1);
-        assert_eq!(store.realm().users().count(), 8);
+        assert_eq!(store.snapshot().users().count(), 8);
         store.flush_and_close().await;
     }
 
@@ -249,19 +249,19 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
-        let before = store.head();
+        let before = store.last_event_id();
         let topic = MessageLocation::Topic { channel_id: ChannelId(11), topic: "t".to_owned(), is_muted: false };
-        let unread = FlagChange { flag: Flag::Read, op: FlagOp::Remove };
-        let places = vec![FlaggedConversation { place: Some(topic), messages: vec![id], mentions: vec![id] }];
-        let events = vec![FlaggedMessages { mark: unread, places }.event_for(UserId(2))];
+        let unread = FlagChange { flag: MessageFlag::Read, op: FlagOp::Remove };
+        let places = vec![ConversationFlagsUpdate { place: Some(topic), messages: vec![id], mentions: vec![id] }];
+        let events = vec![MessageFlagsUpdate { mark: unread, places }.event_for_user(UserId(2))];
         store.commit(RealmCommit { at_s: NOW_S, events, ..RealmCommit::default() }).await.unwrap();
         let woken = async |store: &ChatStore| {
-            timeout(AT_MOST, store.wait(LogListener { user_id: UserId(2), receives_public: false, typing_seen: 0 }, before)).await.unwrap();
+            timeout(AT_MOST, store.wait_for_record(LogWaiter { user_id: UserId(2), receives_public: false, typing_seen: 0 }, before)).await.unwrap();
             let mut text = String::new();
-            let (realm, filter) = (store.realm(), QueueFilter::default());
+            let (realm, filter) = (store.snapshot(), QueueFilter::default());
             let user = realm.user(UserId(2)).unwrap();
-            let reader = EventReader { user, realm: &realm, filter: &filter, queue_id: "" };
-            all_after(store, before).await.iter().for_each(|record| record.write(&reader, &[], &mut text));
+            let reader = EventReceiver { user, realm: &realm, filter: &filter, queue_id: "" };
+            all_after(store, before).await.iter().for_each(|record| record.write_event_json(&reader, &[], &mut text));
             text
         };
         let here = woken(&store).await;
@@ -283,7 +283,7 @@ on_each_engine! {
         found(&store).await;
         change(&store, (1..=8).map(|user| subscription(11, user)).collect()).await;
         let mut mention = message(&store, 1, to_channel(11), ("t", "@2"));
-        mention.event.flags = vec![(UserId(2), Flag::Mentioned)];
+        mention.event.flags = vec![(UserId(2), MessageFlag::Mentioned)];
         send(&store, mention).await;
         let rows = "SELECT CAST((SELECT count(*) FROM message_flag) + (SELECT count(*) FROM message)
             + (SELECT count(*) FROM read_set) AS TEXT)";

@@ -1,10 +1,10 @@
 //! Who was there.
 
+use chat_core::event_log::event::LogRecord;
+use chat_core::event_log::store::EventLog as _;
 use chat_core::id::UserId;
-use chat_core::log::event::EventRecord;
-use chat_core::log::store::EventLog as _;
-use chat_core::model::change::RealmChange;
-use chat_core::people::presence::{KnownPresences, Presence, PresenceStatus, PresenceStore as _};
+use chat_core::model::realm_change::RealmChange;
+use chat_core::people::presence::{ChangedPresences, Presence, PresenceStatus, PresenceStore as _};
 use chat_storage::ChatStore;
 
 use crate::home::{NOW_S, on_each_engine};
@@ -14,19 +14,20 @@ const ROWS: &str = "SELECT user_id || ' ' || (active_s - 1800000000) || ' ' || (
 FROM presence ORDER BY user_id";
 
 fn note(store: &ChatStore, user: i64, status: PresenceStatus, after_s: i64) {
-    store.note(UserId(user), status, NOW_S + after_s);
+    store.record_presence(UserId(user), status, NOW_S + after_s);
 }
 
 /// Who is new after a batch, each with the seconds since the tests' now, and the last batch.
 fn since(store: &ChatStore, batch: i64) -> (Vec<(i64, i64, i64)>, i64) {
-    let KnownPresences { presences, last } = store.since(batch);
+    let ChangedPresences { presences, last } = store.presences_since(batch);
     let shown = presences.into_iter().map(|(id, seen)| (id.0, seen.active_s - NOW_S, seen.connected_s - NOW_S));
     (shown.collect(), last)
 }
 
 async fn events(store: &ChatStore) -> usize {
-    let count = |records: Vec<std::sync::Arc<EventRecord>>| records.iter().filter(|it| it.kind() == "presence").count();
-    count(store.after(chat_core::id::EventId::NONE, 1_000).await.unwrap().unwrap())
+    let count =
+        |records: Vec<std::sync::Arc<LogRecord>>| records.iter().filter(|it| it.event_type() == "presence").count();
+    count(store.records_after(chat_core::id::EventId::BEFORE_FIRST, 1_000).await.unwrap().unwrap())
 }
 
 on_each_engine! {
@@ -34,10 +35,10 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         store.sync_presences().await.unwrap();
-        assert_eq!(store.of(UserId(3)), None);
+        assert_eq!(store.presence_of_user(UserId(3)), None);
         note(&store, 3, PresenceStatus::Active, 0);
         note(&store, 4, PresenceStatus::Idle, 5);
-        assert_eq!(store.of(UserId(3)), Some(Presence { active_s: NOW_S, connected_s: NOW_S }));
+        assert_eq!(store.presence_of_user(UserId(3)), Some(Presence { active_s: NOW_S, connected_s: NOW_S }));
         store.sync_presences().await.unwrap();
         assert_eq!(home.ask(ROWS).await, ["3 0 0", "4 -1800000000 5"]);
         note(&store, 3, PresenceStatus::Idle, 60);
@@ -55,12 +56,12 @@ on_each_engine! {
         let signs = allocation_counter::measure(|| {
             for minute in 1..=1_000 {
                 note(&store, 3, PresenceStatus::Active, minute * 60);
-                assert_eq!(store.of(UserId(3)).map(|seen| seen.active_s), Some(NOW_S + minute * 60));
+                assert_eq!(store.presence_of_user(UserId(3)).map(|seen| seen.active_s), Some(NOW_S + minute * 60));
             }
         });
         assert_eq!((signs.count_total, signs.bytes_total), (0, 0));
         // The counter counts: a list is made of memory.
-        let list = allocation_counter::measure(|| assert_eq!(store.since(0).presences.len(), 1));
+        let list = allocation_counter::measure(|| assert_eq!(store.presences_since(0).presences.len(), 1));
         assert!(list.count_total > 0);
         store.flush_and_close().await;
     }

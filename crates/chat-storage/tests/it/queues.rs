@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use chat_core::event_log::event::{ClientCapability, QueueFilter};
+use chat_core::event_log::store::{EventQueue, EventQueueStore as _};
 use chat_core::id::{EventId, UserId};
-use chat_core::log::event::{ClientCapability, QueueFilter};
-use chat_core::log::store::{EventQueue, QueueStore as _};
 
 use tokio::time::timeout;
 
@@ -30,34 +30,34 @@ on_each_engine! {
     async fn a_queue_survives_its_node(home) {
         let store = home.open().await;
         found(&store).await;
-        store.register(queue("q", 3)).await.unwrap();
-        assert_eq!(store.find("q").await.unwrap().as_deref(), Some(&queue("q", 3)));
+        store.register_queue(queue("q", 3)).await.unwrap();
+        assert_eq!(store.find_queue("q").await.unwrap().as_deref(), Some(&queue("q", 3)));
         let q = queue("q", 3);
         // Not worth a note.
-        store.note(&q, NOW_S + 149);
-        store.note(&q, NOW_S + 150);
-        store.note(&q, NOW_S + 300);
+        store.note_client_seen(&q, NOW_S + 149);
+        store.note_client_seen(&q, NOW_S + 150);
+        store.note_client_seen(&q, NOW_S + 300);
         // Not worth another.
-        store.note(&q, NOW_S + 310);
+        store.note_client_seen(&q, NOW_S + 310);
         store.flush_and_close().await;
 
         let store = home.open().await;
-        let found = store.find("q").await.unwrap().unwrap();
+        let found = store.find_queue("q").await.unwrap().unwrap();
         // A node that wrote the first notes down in between begins a new one.
         assert!([NOW_S + 300, NOW_S + 310].contains(&found.seen_s), "{}", found.seen_s);
         assert_eq!(found.begins_after, EventId(1));
-        assert_eq!(store.find("other").await.unwrap(), None);
+        assert_eq!(store.find_queue("other").await.unwrap(), None);
         store.flush_and_close().await;
     }
 
     async fn a_note_survives_a_write_that_was_given_up_half_way(home) {
         let store = home.open().await;
         found(&store).await;
-        store.register(queue("q", 3)).await.unwrap();
-        store.note(&queue("q", 3), NOW_S + 300);
+        store.register_queue(queue("q", 3)).await.unwrap();
+        store.note_client_seen(&queue("q", 3), NOW_S + 300);
         let held = home.hold_queues().await;
         // It has the notes in hand and waits for the rows.
-        let given_up = timeout(Duration::from_millis(300), store.expire(NOW_S)).await;
+        let given_up = timeout(Duration::from_millis(300), store.delete_expired_queues(NOW_S)).await;
         assert!(given_up.is_err());
         drop(held);
         store.flush_and_close().await;
@@ -68,24 +68,24 @@ on_each_engine! {
     async fn a_queue_is_deleted_by_its_owner_once(home) {
         let store = home.open().await;
         found(&store).await;
-        store.register(queue("q", 3)).await.unwrap();
-        assert!(!store.delete("q", UserId(4)).await.unwrap());
-        assert!(store.find("q").await.unwrap().is_some());
-        assert!(store.delete("q", UserId(3)).await.unwrap());
-        assert!(!store.delete("q", UserId(3)).await.unwrap());
+        store.register_queue(queue("q", 3)).await.unwrap();
+        assert!(!store.delete_queue("q", UserId(4)).await.unwrap());
+        assert!(store.find_queue("q").await.unwrap().is_some());
+        assert!(store.delete_queue("q", UserId(3)).await.unwrap());
+        assert!(!store.delete_queue("q", UserId(3)).await.unwrap());
         store.flush_and_close().await;
     }
 
     async fn a_queue_goes_when_its_client_was_silent_for_too_long(home) {
         let store = home.open().await;
         found(&store).await;
-        store.register(queue("silent", 3)).await.unwrap();
-        store.register(queue("heard", 3)).await.unwrap();
-        store.note(&queue("heard", 3), NOW_S + 500);
-        assert_eq!(store.expire(NOW_S + 600).await.unwrap(), 0);
-        assert_eq!(store.expire(NOW_S + 601).await.unwrap(), 1);
-        assert_eq!(store.find("silent").await.unwrap(), None);
-        assert!(store.find("heard").await.unwrap().is_some());
+        store.register_queue(queue("silent", 3)).await.unwrap();
+        store.register_queue(queue("heard", 3)).await.unwrap();
+        store.note_client_seen(&queue("heard", 3), NOW_S + 500);
+        assert_eq!(store.delete_expired_queues(NOW_S + 600).await.unwrap(), 0);
+        assert_eq!(store.delete_expired_queues(NOW_S + 601).await.unwrap(), 1);
+        assert_eq!(store.find_queue("silent").await.unwrap(), None);
+        assert!(store.find_queue("heard").await.unwrap().is_some());
         store.flush_and_close().await;
     }
 
@@ -96,12 +96,12 @@ on_each_engine! {
         }
         let (here, there) = (home.open().await, home.open().await);
         found(&here).await;
-        here.register(queue("q", 3)).await.unwrap();
-        assert!(there.find("q").await.unwrap().is_some());
-        assert!(here.delete("q", UserId(3)).await.unwrap());
-        assert!(here.find("q").await.unwrap().is_none());
+        here.register_queue(queue("q", 3)).await.unwrap();
+        assert!(there.find_queue("q").await.unwrap().is_some());
+        assert!(here.delete_queue("q", UserId(3)).await.unwrap());
+        assert!(here.find_queue("q").await.unwrap().is_none());
         // Told within moments; the test ends by itself when it is not.
-        while there.find("q").await.unwrap().is_some() {
+        while there.find_queue("q").await.unwrap().is_some() {
             tokio::task::yield_now().await;
         }
         here.flush_and_close().await;

@@ -1,12 +1,12 @@
 //! The realm's state: changes, staleness, reading it again.
 
+use chat_core::event_log::event::EventAudience;
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::{EventLog as _, RealmStore as _};
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::event::EventAudience;
-use chat_core::log::store::{EventLog as _, RealmStore as _};
-use chat_core::model::change::{ItemKind, RealmChange, UserItemKind};
-use chat_core::model::channel::{Privacy, Subscription};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::channel::{ChannelPrivacy, Subscription};
+use chat_core::model::realm_change::{RealmChange, RealmItemKind, UserItemKind};
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::{ApiKey, PasswordHash};
 use chat_core::organization::founding;
 use serde_json::json;
@@ -19,10 +19,10 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         let key = ApiKey::from_random(&[7; 64]).unwrap();
-        let mut commit = RealmCommit { decided_at: store.realm().changed(), at_s: NOW_S, ..RealmCommit::default() };
-        commit.set_key(&store.realm(), UserId(3), key.clone());
+        let mut commit = RealmCommit { decided_at: store.snapshot().changed_at(), at_s: NOW_S, ..RealmCommit::default() };
+        commit.set_api_key(&store.snapshot(), UserId(3), key.clone());
         commit.changes.push(subscription(11, 3));
-        commit.changes.push(RealmChange::Item { kind: ItemKind::Emoji, id: 4, document: Some(json!({"name": "x"})) });
+        commit.changes.push(RealmChange::Item { kind: RealmItemKind::Emoji, id: 4, document: Some(json!({"name": "x"})) });
         commit.changes.push(RealmChange::UserItem {
             user_id: UserId(3),
             kind: UserItemKind::Status,
@@ -31,23 +31,23 @@ on_each_engine! {
         });
         assert!(matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
         let left = change(&store, vec![unsubscription(11, 3)]).await;
-        let before = store.realm();
+        let before = store.snapshot();
         store.flush_and_close().await;
 
         let store = home.open().await;
-        let realm = store.realm();
-        assert_eq!((realm.at(), realm.changed()), (before.at(), before.changed()));
-        assert_eq!(realm.new_id(1), before.new_id(1));
-        assert_eq!(realm.user_by_key(&realm.key_hasher().hash(&key)).map(|user| user.id), Some(UserId(3)));
+        let realm = store.snapshot();
+        assert_eq!((realm.log_position(), realm.changed_at()), (before.log_position(), before.changed_at()));
+        assert_eq!(realm.nth_unused_id(1), before.nth_unused_id(1));
+        assert_eq!(realm.user_by_key_hash(&realm.key_hasher().hash(&key)).map(|user| user.id), Some(UserId(3)));
         assert_eq!(realm.users().count(), 8);
-        assert_eq!(realm.item(ItemKind::Emoji, 4), Some(&json!({"name": "x"})));
+        assert_eq!(realm.realm_item(RealmItemKind::Emoji, 4), Some(&json!({"name": "x"})));
         assert_eq!(realm.user_item(UserId(3), UserItemKind::Status, ""), Some(&json!({"status_text": "out"})));
         let membership = realm.membership(ChannelId(11), UserId(3)).unwrap();
         assert_eq!(Some(membership), before.membership(ChannelId(11), UserId(3)));
         assert_eq!(membership.subscription, None);
-        assert!(membership.received(MessageId(left.0)) && !membership.received(MessageId(left.0 + 1)));
-        assert_eq!(store.credentials(UserId(3)).await.unwrap().unwrap().api_key, Some(key));
-        assert!(store.credentials(UserId(4)).await.unwrap().is_none());
+        assert!(membership.was_subscribed_at(MessageId(left.0)) && !membership.was_subscribed_at(MessageId(left.0 + 1)));
+        assert_eq!(store.load_credentials(UserId(3)).await.unwrap().unwrap().api_key, Some(key));
+        assert!(store.load_credentials(UserId(4)).await.unwrap().is_none());
         store.flush_and_close().await;
     }
 
@@ -60,7 +60,7 @@ on_each_engine! {
         };
         change(&store, vec![subscription(11, 3), subscription(11, 4), recolored(11, 3)]).await;
         change(&store, vec![unsubscription(11, 3), unsubscription(11, 4), subscription(11, 4), subscription(12, 3)]).await;
-        let before = store.realm();
+        let before = store.snapshot();
         assert!(before.subscription(ChannelId(11), UserId(3)).is_none());
         assert!(before.subscription(ChannelId(11), UserId(4)).is_some());
         store.flush_and_close().await;
@@ -68,9 +68,9 @@ on_each_engine! {
         let store = home.open().await;
         for user in [3, 4] {
             let memberships = |realm: &RealmSnapshot| {
-                realm.memberships(UserId(user)).map(|(id, membership)| (id, membership.clone())).collect::<Vec<_>>()
+                realm.memberships_of_user(UserId(user)).map(|(id, membership)| (id, membership.clone())).collect::<Vec<_>>()
             };
-            assert_eq!(memberships(&store.realm()), memberships(&before), "user {user}");
+            assert_eq!(memberships(&store.snapshot()), memberships(&before), "user {user}");
         }
         store.flush_and_close().await;
     }
@@ -80,7 +80,7 @@ on_each_engine! {
         found(&store).await;
         change(&store, vec![subscription(11, 3), subscription(11, 4), subscription(12, 4)]).await;
         change(&store, vec![unsubscription(11, 4)]).await;
-        let before = store.realm();
+        let before = store.snapshot();
         store.flush_and_close().await;
         for statement in foreign_keys_of_schema_22(&home) {
             home.execute((*statement).to_owned()).await;
@@ -89,9 +89,9 @@ on_each_engine! {
         let store = home.open().await;
         for user in [3, 4] {
             let memberships = |realm: &RealmSnapshot| {
-                realm.memberships(UserId(user)).map(|(id, membership)| (id, membership.clone())).collect::<Vec<_>>()
+                realm.memberships_of_user(UserId(user)).map(|(id, membership)| (id, membership.clone())).collect::<Vec<_>>()
             };
-            assert_eq!(memberships(&store.realm()), memberships(&before), "user {user}");
+            assert_eq!(memberships(&store.snapshot()), memberships(&before), "user {user}");
         }
         let keys = if home.is_postgres() {
             "SELECT conname::TEXT FROM pg_constraint WHERE contype = 'f' AND conrelid::REGCLASS::TEXT LIKE 'subscription%'"
@@ -106,8 +106,8 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         let key = ApiKey::from_random(&[9; 64]).unwrap();
-        let mut commit = RealmCommit { decided_at: store.realm().changed(), at_s: NOW_S, ..RealmCommit::default() };
-        commit.set_key(&store.realm(), UserId(3), key.clone());
+        let mut commit = RealmCommit { decided_at: store.snapshot().changed_at(), at_s: NOW_S, ..RealmCommit::default() };
+        commit.set_api_key(&store.snapshot(), UserId(3), key.clone());
         store.commit(commit).await.unwrap();
         let written = home.ask("SELECT coalesce(changes, '') || coalesce(event, '') FROM log").await;
         assert_eq!(written.len(), 2);
@@ -118,7 +118,7 @@ on_each_engine! {
     async fn a_decision_on_an_older_realm_writes_nothing(home) {
         let store = home.open().await;
         found(&store).await;
-        let old = store.realm().changed();
+        let old = store.snapshot().changed_at();
         let newer = change(&store, vec![subscription(11, 3)]).await;
         let stale = RealmCommit {
             decided_at: old,
@@ -128,8 +128,8 @@ on_each_engine! {
             ..RealmCommit::default()
         };
         assert_eq!(store.commit(stale).await.unwrap(), CommitOutcome::Stale(newer));
-        assert_eq!(store.head(), newer);
-        assert!(store.realm().user(UserId(9)).is_none());
+        assert_eq!(store.last_event_id(), newer);
+        assert!(store.snapshot().user(UserId(9)).is_none());
         assert!(home.ask("SELECT email_key FROM account WHERE id = 9").await.is_empty());
         store.flush_and_close().await;
     }
@@ -139,14 +139,14 @@ on_each_engine! {
         found(&one).await;
         let take = |id| vec![RealmChange::Channel(Box::new(chat_core::model::channel::Channel {
             name: "Same".to_owned(),
-            ..channel(id, Privacy::Public)
+            ..channel(id, ChannelPrivacy::Public)
         }))];
         let commit = |decided_at, id| RealmCommit { decided_at, at_s: NOW_S, changes: take(id), ..RealmCommit::default() };
-        let decided_at = one.realm().changed();
+        let decided_at = one.snapshot().changed_at();
         assert!(matches!(one.commit(commit(decided_at, 20)).await.unwrap(), CommitOutcome::Done { .. }));
         assert!(matches!(two.commit(commit(decided_at, 21)).await.unwrap(), CommitOutcome::Stale(_)));
         // Who was too late knows now what was in the way.
-        assert_eq!(two.realm().channel_by_name("same").map(|channel| channel.id), Some(ChannelId(20)));
+        assert_eq!(two.snapshot().channel_by_name("same").map(|channel| channel.id), Some(ChannelId(20)));
         one.flush_and_close().await;
         two.flush_and_close().await;
     }
@@ -155,7 +155,7 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         let events = ["a", "b", "c"].map(|text| notice(EventAudience::Everyone, text)).to_vec();
-        let decided_at = EventId::NONE;
+        let decided_at = EventId::BEFORE_FIRST;
         let CommitOutcome::Done { first, last } =
             store.commit(RealmCommit { decided_at, at_s: NOW_S, events, ..RealmCommit::default() }).await.unwrap()
         else {
@@ -171,7 +171,7 @@ on_each_engine! {
             let home = home.clone();
             nodes.spawn(async move {
                 let store = home.open().await;
-                let commit = founding::found(&store.realm(), founding::NewRealm {
+                let commit = founding::found_realm(&store.snapshot(), founding::NewRealm {
                     realm_name: format!("Realm {node}"),
                     email: format!("owner{node}@example.org"),
                     full_name: "Owner".to_owned(),
@@ -180,8 +180,8 @@ on_each_engine! {
                     now_s: NOW_S,
                 });
                 let done = matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. });
-                let name = store.realm().realm().map(|realm| realm.name.clone());
-                let hash = store.credentials(UserId(9)).await.unwrap().unwrap().password_hash;
+                let name = store.snapshot().realm().map(|realm| realm.name.clone());
+                let hash = store.load_credentials(UserId(9)).await.unwrap().unwrap().password_hash;
                 assert_eq!(hash, Some(PasswordHash("$argon2id$".to_owned())));
                 store.flush_and_close().await;
                 (done, name)

@@ -1,12 +1,12 @@
 //! Windows of a channel's end, which a node keeps in memory, beside what a node finds that has just been started.
 
+use chat_core::event_log::event::{EventAudience, MessageFlagsUpdate, NewEvent};
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::log::event::{EventAudience, FlaggedMessages, NewEvent};
-use chat_core::log::store::RealmStore as _;
-use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow, NarrowCondition, NarrowTerm};
+use chat_core::messages::narrow::{Anchor, MessageWindow, NarrowCondition, NarrowTerm, ReadableMessageSelection};
 use chat_core::messages::store::{MessageEdit, MessagePage, MessageStore as _};
 use chat_core::model::flag_change::{FlagChange, FlagOp};
-use chat_core::model::message::{ContentFlags, Flag, Reaction, ReactionType};
+use chat_core::model::message::{ContentFlags, MessageFlag, Reaction, ReactionType};
 use chat_storage::ChatStore;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -19,11 +19,11 @@ use crate::people::{
 const READERS: [i64; 3] = [1, 2, 3];
 
 pub(crate) async fn page(store: &ChatStore, user: i64, channel: i64, window: (Anchor, u64, u64)) -> MessagePage {
-    let realm = store.realm();
+    let realm = store.snapshot();
     let terms = vec![NarrowTerm { condition: NarrowCondition::Channel(ChannelId(channel)), negated: false }];
-    let selection = MessageSelection::new(&realm, realm.user(UserId(user)).unwrap(), terms);
+    let selection = ReadableMessageSelection::new(&realm, realm.user(UserId(user)).unwrap(), terms);
     let (anchor, before, after) = window;
-    store.window(&selection, MessageWindow { anchor, before, after, include_anchor: true }).await.unwrap()
+    store.load_message_window(&selection, MessageWindow { anchor, before, after, include_anchor: true }).await.unwrap()
 }
 
 /// Each node shows each reader what a new node shows.
@@ -51,13 +51,13 @@ fn smile(user: i64) -> Reaction {
 }
 
 fn to(user: Option<i64>, event: Value) -> (i64, NewEvent) {
-    let audience = user.map_or(EventAudience::Everyone, |user| EventAudience::users([UserId(user)]));
-    (NOW_S, NewEvent::plain(audience, event))
+    let audience = user.map_or(EventAudience::Everyone, |user| EventAudience::from_users([UserId(user)]));
+    (NOW_S, NewEvent::same_for_everyone(audience, event))
 }
 
 fn edit(id: MessageId, moves: &[MessageId], event: Value) -> MessageEdit {
-    let flags = vec![(UserId(3), Flag::Mentioned)];
-    let events = vec![NewEvent::edit(EventAudience::Everyone, id, event)];
+    let flags = vec![(UserId(3), MessageFlag::Mentioned)];
+    let events = vec![NewEvent::message_edit(EventAudience::Everyone, id, event)];
     let (content, to, user_id) = (None, None, Some(UserId(1)));
     let (decided_at, moves) = (EventId(i64::MAX), moves.to_vec());
     MessageEdit {
@@ -81,46 +81,50 @@ async fn change_everything(home: &Home, nodes: &[ChatStore], ids: &[MessageId], 
     let said = |event: Value| if tells { event } else { json!({"type": "notice"}) };
     check(home, nodes, "at first").await;
     let reacted = || to(None, said(json!({"type": "reaction", "message_id": ids[0]})));
-    store.react(&decided_now(store, ids[0]).await, &smile(2), reacted()).await.unwrap();
+    store.add_reaction(&decided_now(store, ids[0]).await, &smile(2), reacted()).await.unwrap();
     check(home, nodes, "a reaction").await;
-    store.unreact(&decided_now(store, ids[0]).await, &smile(2), reacted()).await.unwrap();
+    store.remove_reaction(&decided_now(store, ids[0]).await, &smile(2), reacted()).await.unwrap();
     check(home, nodes, "a reaction taken away").await;
     for (user, flag, op) in [
-        (2, Flag::Starred, FlagOp::Add),
-        (2, Flag::Starred, FlagOp::Remove),
-        (2, Flag::Read, FlagOp::Add),
-        (2, Flag::Read, FlagOp::Remove),
-        (1, Flag::Read, FlagOp::Remove),
+        (2, MessageFlag::Starred, FlagOp::Add),
+        (2, MessageFlag::Starred, FlagOp::Remove),
+        (2, MessageFlag::Read, FlagOp::Add),
+        (2, MessageFlag::Read, FlagOp::Remove),
+        (1, MessageFlag::Read, FlagOp::Remove),
     ] {
         let event = if tells {
-            (NOW_S, FlaggedMessages::anywhere(FlagChange { flag, op }, ids[..2].to_vec()).event_for(UserId(user)))
+            (
+                NOW_S,
+                MessageFlagsUpdate::without_locations(FlagChange { flag, op }, ids[..2].to_vec())
+                    .event_for_user(UserId(user)),
+            )
         } else {
             to(Some(user), json!({"type": "notice"}))
         };
         let flag = (flag, op);
-        store.set_flag(UserId(user), flag, &decided_copies(store, &ids[..2]), event).await.unwrap();
+        store.change_flag(UserId(user), flag, &decided_copies(store, &ids[..2]), event).await.unwrap();
         check(home, nodes, &format!("{flag:?} of user {user}")).await;
     }
     let mut mentioning = message(store, 1, to_channel(11), ("t", "@you"));
-    mentioning.event.flags = vec![(UserId(2), Flag::Mentioned)];
+    mentioning.event.flags = vec![(UserId(2), MessageFlag::Mentioned)];
     mentioning.event.message.content_flags.read_by_sender = true;
     send(store, mentioning).await;
     check(home, nodes, "a mention").await;
     let mut unheard = message(store, 1, to_channel(11), ("t", "psst"));
-    unheard.event.flags = vec![(UserId(2), Flag::Read)];
+    unheard.event.flags = vec![(UserId(2), MessageFlag::Read)];
     send(store, unheard).await;
     check(home, nodes, "a message that one does not want to hear").await;
     let event = said(json!({"type": "update_message", "message_id": ids[1], "message_ids": [ids[1]]}));
     let text = ("new".to_owned(), "<p>new</p>".to_owned(), ContentFlags { has_link: true, ..ContentFlags::default() });
-    store.edit(MessageEdit { content: Some(text), ..edit(ids[1], &[], event) }).await.unwrap();
+    store.edit_message(MessageEdit { content: Some(text), ..edit(ids[1], &[], event) }).await.unwrap();
     check(home, nodes, "an edit").await;
     let event = json!({"type": "update_message", "message_ids": &ids[2..4], "stream_id": 11, "new_stream_id": 12});
     let moved = Some((ChannelId(12), "elsewhere".to_owned()));
-    store.edit(MessageEdit { to: moved, ..edit(ids[2], &ids[2..4], said(event)) }).await.unwrap();
+    store.edit_message(MessageEdit { to: moved, ..edit(ids[2], &ids[2..4], said(event)) }).await.unwrap();
     check(home, nodes, "a move").await;
     let (gone, event) = (ids[4], json!({"type": "delete_message", "message_ids": [ids[4]]}));
     let (at_s, event) = to(None, said(event));
-    store.delete(&decided(store, &[(gone, gone.into())]), (at_s, vec![event])).await.unwrap();
+    store.delete_messages(&decided(store, &[(gone, gone.into())]), (at_s, vec![event])).await.unwrap();
     check(home, nodes, "a deletion").await;
     change(store, vec![unsubscription(11, 2)]).await;
     say(store, 1, 11, "t").await;

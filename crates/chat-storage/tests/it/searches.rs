@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::StoreError;
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::log::store::RealmStore as _;
-use chat_core::messages::narrow::{Anchor, HasOperand, MessageSelection, MessageWindow, NarrowCondition, NarrowTerm};
+use chat_core::messages::narrow::{
+    Anchor, HasOperand, MessageWindow, NarrowCondition, NarrowTerm, ReadableMessageSelection,
+};
 use chat_core::messages::store::MessageStore as _;
 use chat_core::model::flag_change::FlagOp;
-use chat_core::model::message::Flag;
-use chat_core::text::search_words::SearchWords;
+use chat_core::model::message::MessageFlag;
+use chat_core::text_processing::search_words::SearchWords;
 use chat_storage::ChatStore;
 use tokio::task::JoinSet;
 
@@ -62,11 +64,11 @@ async fn filled(home: &Home, search_time: Option<Duration>) -> ChatStore {
     ChatStore::start_without_secret(db).await.unwrap()
 }
 
-fn selection(store: &ChatStore, conditions: &[Asked]) -> MessageSelection {
-    let realm = store.realm();
+fn selection(store: &ChatStore, conditions: &[Asked]) -> ReadableMessageSelection {
+    let realm = store.snapshot();
     let terms =
         conditions.iter().map(|(condition, negated)| NarrowTerm { condition: condition.clone(), negated: *negated });
-    MessageSelection::new(&realm, realm.user(READER).unwrap(), terms.collect())
+    ReadableMessageSelection::new(&realm, realm.user(READER).unwrap(), terms.collect())
 }
 
 fn search(words: &str) -> NarrowCondition {
@@ -77,7 +79,7 @@ const NEWEST: MessageWindow = MessageWindow { anchor: Anchor::Newest, before: 20
 
 /// The messages that a narrow finds in the small channel or anywhere, the newest of them.
 async fn newest(store: &ChatStore, conditions: &[Asked]) -> Vec<i64> {
-    let page = store.window(&selection(store, conditions), NEWEST).await.unwrap();
+    let page = store.load_message_window(&selection(store, conditions), NEWEST).await.unwrap();
     page.messages.iter().map(|(message, _)| message.id.0).collect()
 }
 
@@ -85,16 +87,16 @@ on_each_engine! {
     async fn a_common_word_beside_every_other_term_finds_what_has_both(home) {
         let store = filled(&home, None).await;
         let starred = [MessageId(1_400), MessageId(20_002)];
-        let flag = (Flag::Starred, FlagOp::Add);
-        let event = (crate::home::NOW_S, notice(chat_core::log::event::EventAudience::Everyone, "f"));
-        store.set_flag(READER, flag, &decided_copies(&store, &starred), event).await.unwrap();
+        let flag = (MessageFlag::Starred, FlagOp::Add);
+        let event = (crate::home::NOW_S, notice(chat_core::event_log::event::EventAudience::Everyone, "f"));
+        store.change_flag(READER, flag, &decided_copies(&store, &starred), event).await.unwrap();
         let small = || (NarrowCondition::Channel(ChannelId(12)), false);
         let common = || (search("common"), false);
         let has = |what| (NarrowCondition::Has(what), false);
         let rows: [(&[Asked], &[i64]); 12] = [
-            (&[common(), (NarrowCondition::IsFlag(Flag::Starred), false)], &[1_400, 20_002]),
-            (&[(search("even"), false), small(), (NarrowCondition::IsFlag(Flag::Starred), false)], &[1_400]),
-            (&[(search("seldom"), false), (NarrowCondition::IsFlag(Flag::Starred), false)], &[]),
+            (&[common(), (NarrowCondition::IsFlag(MessageFlag::Starred), false)], &[1_400, 20_002]),
+            (&[(search("even"), false), small(), (NarrowCondition::IsFlag(MessageFlag::Starred), false)], &[1_400]),
+            (&[(search("seldom"), false), (NarrowCondition::IsFlag(MessageFlag::Starred), false)], &[]),
             (&[common(), (search("seldom"), false)], &[5_001, 10_001, 15_001, 20_001]),
             (&[(search("even"), false), (search("seldom"), false)], &[]),
             (&[common(), small(), (NarrowCondition::Sender(UserId(2)), false)], &[]),
@@ -124,10 +126,10 @@ on_each_engine! {
         let mut searches = JoinSet::new();
         for narrow in narrows.iter().cycle().take(32) {
             let (store, narrow) = (Arc::clone(&store), narrow.clone());
-            searches.spawn(async move { store.window(&selection(&store, &narrow), NEWEST).await });
+            searches.spawn(async move { store.load_message_window(&selection(&store, &narrow), NEWEST).await });
         }
         let ended = searches.join_all().await;
-        assert!(ended.iter().all(|outcome| outcome.as_ref().err().is_none_or(StoreError::is_too_costly)));
+        assert!(ended.iter().all(|outcome| outcome.as_ref().err().is_none_or(StoreError::is_search_timeout)));
         assert!(ended.iter().any(Result::is_err), "a millisecond is not enough for 20,000 messages");
         // What is no search is read as before.
         assert_eq!(newest(&store, &[(NarrowCondition::Channel(ChannelId(12)), false)]).await.len(), 20);

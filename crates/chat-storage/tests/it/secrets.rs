@@ -1,18 +1,19 @@
 //! API keys, secrets of links and letters: none stands in clear in the database.
 
 use aws_lc_rs::digest::{SHA256, digest};
+use chat_core::event_log::email_queue::EmailQueueStore as _;
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::UserId;
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::mail::MailStore as _;
-use chat_core::log::store::RealmStore as _;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::role::Role;
-use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::{ApiKey, InvitationSecret, PasswordHash, User};
 use chat_core::people::account::{self, NewUser};
-use chat_core::people::address::{self, EmailChangeRequest};
 use chat_core::people::bots::{self, NewBot};
+use chat_core::people::email_change::{self, EmailChangeRequest};
 use chat_core::people::invitation::{
-    self, InvitationEnv, InvitationLink, InvitationLinkStore as _, InvitationTerms, InviteRequest, JoinAddressRequest,
+    self, InvitationContext, InvitationLink, InvitationTerms, InviteRequest, ReusableInvitationStore as _,
+    ReusableLinkJoinRequest,
 };
 use chat_storage::{ChatStore, StoredSecretsError};
 use secrecy::SecretString;
@@ -39,8 +40,8 @@ fn secrets() -> Vec<String> {
 }
 
 async fn commit<T>(store: &ChatStore, decide: impl FnOnce(&RealmSnapshot, &mut RealmCommit) -> T) -> T {
-    let realm = store.realm();
-    let mut commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, ..RealmCommit::default() };
+    let realm = store.snapshot();
+    let mut commit = RealmCommit { decided_at: realm.changed_at(), at_s: NOW_S, ..RealmCommit::default() };
     let decided = decide(&realm, &mut commit);
     assert!(matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     decided
@@ -50,8 +51,8 @@ fn owner(realm: &RealmSnapshot) -> &User {
     realm.user(UserId(1)).unwrap()
 }
 
-fn env(realm: &RealmSnapshot) -> InvitationEnv<'_> {
-    InvitationEnv { realm, caller: owner(realm), base_url: URL, daily_limit: 10 }
+fn env(realm: &RealmSnapshot) -> InvitationContext<'_> {
+    InvitationContext { realm, caller: owner(realm), base_url: URL, daily_limit: 10 }
 }
 
 /// A user and a bot whose keys were replaced, an open link and a person who used it, two who were invited, and an
@@ -65,8 +66,8 @@ async fn session(store: &ChatStore) -> (UserId, UserId) {
         password_hash: Some(PasswordHash("$argon2id$x".to_owned())),
         api_key: key(10),
     };
-    let eve = commit(store, |realm, commit| account::create(realm, &new, commit).unwrap()).await;
-    commit(store, |realm, commit| commit.set_key(realm, eve, key(11))).await;
+    let eve = commit(store, |realm, commit| account::create_account(realm, &new, commit).unwrap()).await;
+    commit(store, |realm, commit| commit.set_api_key(realm, eve, key(11))).await;
     let new = NewBot {
         full_name: "Clock".to_owned(),
         short_name: "clock".to_owned(),
@@ -74,8 +75,8 @@ async fn session(store: &ChatStore) -> (UserId, UserId) {
         kind: 1,
         api_key: key(12),
     };
-    let bot = commit(store, |realm, commit| bots::create(realm, owner(realm), &new, commit).unwrap()).await;
-    commit(store, |realm, commit| commit.set_key(realm, bot, key(13))).await;
+    let bot = commit(store, |realm, commit| bots::create_bot(realm, owner(realm), &new, commit).unwrap()).await;
+    commit(store, |realm, commit| commit.set_api_key(realm, bot, key(13))).await;
     let terms = InvitationTerms {
         minutes: None,
         role: Role::Member,
@@ -84,7 +85,7 @@ async fn session(store: &ChatStore) -> (UserId, UserId) {
         notifies_inviter: false,
     };
     let made = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        invitation::make_link(&env(realm), &terms, &link_secret(14), commit).unwrap()
+        invitation::create_reusable_invitation_link(&env(realm), &terms, &link_secret(14), commit).unwrap()
     };
     assert_eq!(commit(store, made).await, link(OPEN_LINK, 14).url(URL));
     let inviting = InviteRequest {
@@ -92,18 +93,19 @@ async fn session(store: &ChatStore) -> (UserId, UserId) {
         secrets: vec![link_secret(15), link_secret(16)],
         terms,
     };
-    commit(store, |realm, commit| invitation::invite(&env(realm), &inviting, commit).unwrap()).await;
+    commit(store, |realm, commit| invitation::invite_by_email(&env(realm), &inviting, commit).unwrap()).await;
     let (of_link, secret) = (link(OPEN_LINK, 14), link_secret(17));
-    let asked = JoinAddressRequest {
+    let asked = ReusableLinkJoinRequest {
         link: &of_link,
         address: "cid@example.org",
         secret: &secret,
         base_url: URL,
         daily_limit: 10,
     };
-    commit(store, |realm, commit| invitation::ask(realm, &asked, commit).unwrap()).await;
+    commit(store, |realm, commit| invitation::send_personal_join_link(realm, &asked, commit).unwrap()).await;
     let wanted = EmailChangeRequest { address: "one@example.org", secret: &link_secret(18), base_url: URL };
-    commit(store, |realm, commit| address::ask(realm, owner(realm), &wanted, commit).unwrap()).await;
+    commit(store, |realm, commit| email_change::request_email_change(realm, owner(realm), &wanted, commit).unwrap())
+        .await;
     (eve, bot)
 }
 
@@ -113,23 +115,23 @@ fn link(number: i64, secret: u8) -> InvitationLink {
 
 /// That everything of a session is shown, and opens what it opened.
 async fn works(store: &ChatStore, (eve, bot): (UserId, UserId)) {
-    let realm = store.realm();
+    let realm = store.snapshot();
     for (id, now, before) in [(eve, 11, 10), (bot, 13, 12)] {
-        let holder = |number| realm.user_by_key(&realm.key_hasher().hash(&key(number))).map(|user| user.id);
+        let holder = |number| realm.user_by_key_hash(&realm.key_hasher().hash(&key(number))).map(|user| user.id);
         assert_eq!((holder(now), holder(before)), (Some(id), None));
-        assert_eq!(store.credentials(id).await.unwrap().unwrap().api_key, Some(key(now)));
+        assert_eq!(store.load_credentials(id).await.unwrap().unwrap().api_key, Some(key(now)));
     }
-    assert_eq!(store.link_secrets().await.unwrap(), [(OPEN_LINK, link_secret(14))]);
+    assert_eq!(store.reusable_link_secrets().await.unwrap(), [(OPEN_LINK, link_secret(14))]);
     for (number, secret) in [(OPEN_LINK, 14), (2, 15), (3, 16), (4, 17)] {
-        assert!(invitation::opened(&realm, &link(number, secret), NOW_S).is_ok(), "{number}");
-        assert!(invitation::opened(&realm, &link(number, 10), NOW_S).is_err(), "{number}");
+        assert!(invitation::find_invitation_by_link(&realm, &link(number, secret), NOW_S).is_ok(), "{number}");
+        assert!(invitation::find_invitation_by_link(&realm, &link(number, 10), NOW_S).is_err(), "{number}");
     }
-    assert_eq!(address::opened(&realm, &link(1, 18), NOW_S).unwrap().1, "one@example.org");
+    assert_eq!(email_change::find_email_change_by_link(&realm, &link(1, 18), NOW_S).unwrap().1, "one@example.org");
 }
 
 /// That the letters of a session are there, and takes them.
 async fn letters_have_links(store: &ChatStore) {
-    let letters = store.take_mail(NOW_S, NOW_S + 60, 10).await.unwrap();
+    let letters = store.claim_due_emails(NOW_S, NOW_S + 60, 10).await.unwrap();
     let links: Vec<_> = letters.iter().filter_map(|waiting| waiting.mail.text.split_once(URL)).collect();
     assert_eq!((letters.len(), links.len()), (4, 4));
     for ((_, after), secret) in links.iter().zip(15..) {
@@ -183,7 +185,7 @@ fn with_digest(document: &str, secret: u8) -> String {
 async fn earlier(home: &Home) -> (UserId, UserId) {
     let store = home.open().await;
     let users = session(&store).await;
-    let letters = store.take_mail(NOW_S, NOW_S, 10).await.unwrap().into_iter();
+    let letters = store.claim_due_emails(NOW_S, NOW_S, 10).await.unwrap().into_iter();
     let letters: Vec<_> = letters
         .map(|waiting| (waiting.id.event_id, waiting.id.place, serde_json::to_string(&waiting.mail).unwrap()))
         .collect();
@@ -272,11 +274,11 @@ on_each_engine! {
         assert_eq!((given_up.api_keys, given_up.links, given_up.letters), (2, 1, 4));
         db.close().await;
         let store = home.open_with(&first).await.unwrap();
-        let credentials = store.credentials(users.0).await.unwrap().unwrap();
+        let credentials = store.load_credentials(users.0).await.unwrap().unwrap();
         assert!(credentials.api_key.is_none() && credentials.password_hash.is_some());
-        assert!(store.realm().key_of(users.0).is_none() && store.link_secrets().await.unwrap().is_empty());
-        commit(&store, |realm, commit| commit.set_key(realm, users.0, key(20))).await;
-        assert_eq!(store.credentials(users.0).await.unwrap().unwrap().api_key, Some(key(20)));
+        assert!(store.snapshot().key_hash_of_user(users.0).is_none() && store.reusable_link_secrets().await.unwrap().is_empty());
+        commit(&store, |realm, commit| commit.set_api_key(realm, users.0, key(20))).await;
+        assert_eq!(store.load_credentials(users.0).await.unwrap().unwrap().api_key, Some(key(20)));
         store.flush_and_close().await;
     }
 

@@ -1,9 +1,9 @@
 //! Sessions of browsers: as an item of their user on disk, in the memory of every node, and given up with the secrets.
 
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::UserId;
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::store::RealmStore as _;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::ApiKey;
 use chat_core::people::session::{self, Session, SessionToken};
 use chat_storage::ChatStore;
@@ -18,19 +18,19 @@ fn token() -> SessionToken {
 }
 
 async fn commit(store: &ChatStore, decide: impl Fn(&RealmSnapshot, &mut RealmCommit)) {
-    let realm = store.realm();
-    let mut commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, ..RealmCommit::default() };
+    let realm = store.snapshot();
+    let mut commit = RealmCommit { decided_at: realm.changed_at(), at_s: NOW_S, ..RealmCommit::default() };
     decide(&realm, &mut commit);
     assert!(matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
 async fn begin(store: &ChatStore) {
-    commit(store, |realm, commit| session::begin(realm, &token(), "Firefox", LIFETIME_S, commit)).await;
+    commit(store, |realm, commit| session::begin_session(realm, &token(), "Firefox", LIFETIME_S, commit)).await;
 }
 
 fn is_known(store: &ChatStore) -> bool {
-    let realm = store.realm();
-    Session::find(&realm, UserId(2), token().hash(realm.key_hasher())).is_some()
+    let realm = store.snapshot();
+    Session::find_by_hash(&realm, UserId(2), token().hash(realm.key_hasher())).is_some()
 }
 
 on_each_engine! {
@@ -42,7 +42,7 @@ on_each_engine! {
         assert!(!home.dump().await.contains(token().expose().split_once('-').unwrap().1));
         let store = home.open().await;
         assert!(is_known(&store));
-        commit(&store, |realm, commit| session::end_all(realm, UserId(2), None, commit)).await;
+        commit(&store, |realm, commit| session::end_user_sessions(realm, UserId(2), None, commit)).await;
         assert!(!is_known(&store));
         store.flush_and_close().await;
         let store = home.open().await;
@@ -55,14 +55,14 @@ on_each_engine! {
         people::found(&here).await;
         let there = home.open().await;
         begin(&here).await;
-        there.refresh().await.unwrap();
+        there.refresh_realm().await.unwrap();
         assert!(is_known(&there));
         commit(&there, |realm, commit| {
-            session::end(realm, UserId(2), token().hash(realm.key_hasher()), commit);
+            session::end_session(realm, UserId(2), token().hash(realm.key_hasher()), commit);
             assert!(commit.revokes_access(realm));
         })
         .await;
-        here.refresh().await.unwrap();
+        here.refresh_realm().await.unwrap();
         assert!(!is_known(&here));
         here.flush_and_close().await;
         there.flush_and_close().await;

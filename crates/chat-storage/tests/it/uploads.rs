@@ -1,10 +1,10 @@
 //! Uploads: what is written down of them, which messages use them, and the log.
 
-use chat_core::files::{Attachment, AttachmentStore as _, ImageMetadata, NewAttachment, PathId, TemporaryAccess};
+use chat_core::event_log::event::{EventBody, LogRecord};
+use chat_core::event_log::store::EventLog as _;
+use chat_core::files::{Attachment, AttachmentStore as _, ImageMetadata, NewAttachment, PathId, TemporaryFileAccess};
 use chat_core::id::{AttachmentId, EventId, MessageId, UserId};
-use chat_core::log::event::{EventBody, EventRecord};
-use chat_core::log::store::EventLog as _;
-use chat_core::messages::store::{MessageEdit, MessageStore as _, NewMessage, WriteOutcome};
+use chat_core::messages::store::{MessageEdit, MessageStore as _, MessageWriteOutcome, NewMessage};
 use chat_core::model::message::ContentFlags;
 use chat_storage::ChatStore;
 use serde_json::Value;
@@ -26,7 +26,7 @@ fn upload(owner: i64, name: &str, size_bytes: i64) -> NewAttachment {
 }
 
 async fn add(store: &ChatStore, upload: NewAttachment) -> Attachment {
-    store.add(upload, None).await.unwrap().unwrap()
+    store.add_attachment(upload, None).await.unwrap().unwrap()
 }
 
 fn using(store: &ChatStore, ids: &[AttachmentId]) -> NewMessage {
@@ -52,8 +52,8 @@ fn rewritten(id: MessageId, attachments: Vec<AttachmentId>) -> MessageEdit {
 
 /// The events of uploads after a place: what happened, the number, the messages, what all take together.
 async fn events_after(store: &ChatStore, place: EventId) -> Vec<(String, i64, Option<usize>, i64)> {
-    let records = store.after(place, 1_000).await.unwrap().unwrap();
-    let shown = |record: &EventRecord| match &record.event.as_ref()?.body {
+    let records = store.records_after(place, 1_000).await.unwrap().unwrap();
+    let shown = |record: &LogRecord| match &record.event.as_ref()?.body {
         EventBody::Plain { kind, event } if kind == "attachment" => Some((
             event["op"].as_str()?.to_owned(),
             event["attachment"]["id"].as_i64()?,
@@ -69,16 +69,16 @@ on_each_engine! {
     async fn an_upload_is_found_as_it_was_written_down_under_the_number_of_its_event(home) {
         let store = home.open().await;
         found(&store).await;
-        let before = store.head();
+        let before = store.last_event_id();
         let wanted = upload(2, "a.png", 100);
         let added = add(&store, wanted.clone()).await;
-        assert_eq!(added.id.0, store.head().0);
+        assert_eq!(added.id.0, store.last_event_id().0);
         assert_eq!((&added.path_id, added.picture, added.size_bytes), (&wanted.path_id, wanted.picture, 100));
         let other = add(&store, NewAttachment { picture: None, ..upload(3, "b.txt", 11) }).await;
-        let mut all = store.at_paths(&[wanted.path_id, other.path_id.clone(), upload(1, "c", 1).path_id]).await.unwrap();
+        let mut all = store.attachments_at_paths(&[wanted.path_id, other.path_id.clone(), upload(1, "c", 1).path_id]).await.unwrap();
         all.sort_by_key(|upload| upload.id);
         assert_eq!(all, [added.clone(), other.clone()]);
-        assert_eq!(store.used_bytes().await.unwrap(), 111);
+        assert_eq!(store.total_upload_bytes().await.unwrap(), 111);
         let events = events_after(&store, before).await;
         let add = "add".to_owned();
         assert_eq!(events, [(add.clone(), added.id.0, Some(0), 100), (add, other.id.0, Some(0), 111)]);
@@ -89,10 +89,10 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         add(&store, upload(1, "a", 60)).await;
-        let head = store.head();
-        assert_eq!(store.add(upload(1, "b", 41), Some(100)).await.unwrap(), None);
-        assert_eq!((store.head(), store.used_bytes().await.unwrap()), (head, 60));
-        assert!(store.add(upload(1, "b", 40), Some(100)).await.unwrap().is_some());
+        let head = store.last_event_id();
+        assert_eq!(store.add_attachment(upload(1, "b", 41), Some(100)).await.unwrap(), None);
+        assert_eq!((store.last_event_id(), store.total_upload_bytes().await.unwrap()), (head, 60));
+        assert!(store.add_attachment(upload(1, "b", 40), Some(100)).await.unwrap().is_some());
         store.flush_and_close().await;
     }
 
@@ -100,16 +100,16 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         let [first, second] = [add(&store, upload(2, "a", 1)).await, add(&store, upload(3, "b", 1)).await];
-        let before = store.head();
+        let before = store.last_event_id();
         let id = send(&store, using(&store, &[first.id, second.id, AttachmentId(999)])).await;
         let again = send(&store, using(&store, &[first.id])).await;
-        assert_eq!(store.uses(first.id, MessageId(i64::MAX), 10).await.unwrap(), [again, id]);
-        assert_eq!(store.uses(first.id, again, 10).await.unwrap(), [id]);
-        assert_eq!(store.uses(second.id, MessageId(i64::MAX), 1).await.unwrap(), [id]);
+        assert_eq!(store.messages_using_attachment(first.id, MessageId(i64::MAX), 10).await.unwrap(), [again, id]);
+        assert_eq!(store.messages_using_attachment(first.id, again, 10).await.unwrap(), [id]);
+        assert_eq!(store.messages_using_attachment(second.id, MessageId(i64::MAX), 1).await.unwrap(), [id]);
         let update = |upload: &Attachment, messages| ("update".to_owned(), upload.id.0, Some(messages), 2);
         let events = events_after(&store, before).await;
         assert_eq!(events, [update(&first, 1), update(&second, 1), update(&first, 2)]);
-        let of_owner = store.of_owner(UserId(2)).await.unwrap();
+        let of_owner = store.attachments_of_owner(UserId(2)).await.unwrap();
         assert_eq!(of_owner.len(), 1);
         assert_eq!((&of_owner[0].attachment, &of_owner[0].messages), (&first, &vec![(again, NOW_S), (id, NOW_S)]));
         store.flush_and_close().await;
@@ -127,9 +127,9 @@ on_each_engine! {
         let sent = sending.join_all().await;
         let mut expected: Vec<_> = sent.iter().filter(|(_, is_plain)| !is_plain).map(|(id, _)| *id).collect();
         expected.sort_by(|one, other| other.cmp(one));
-        assert_eq!(store.uses(upload.id, MessageId(i64::MAX), 100).await.unwrap(), expected);
+        assert_eq!(store.messages_using_attachment(upload.id, MessageId(i64::MAX), 100).await.unwrap(), expected);
         let all: Vec<_> = sent.iter().map(|(id, _)| *id).collect();
-        assert_eq!(store.find(UserId(1), &all).await.unwrap().len(), 50);
+        assert_eq!(store.find_messages(UserId(1), &all).await.unwrap().len(), 50);
         store.flush_and_close().await;
     }
 
@@ -138,16 +138,16 @@ on_each_engine! {
         found(&store).await;
         let [first, second] = [add(&store, upload(2, "a", 1)).await, add(&store, upload(2, "b", 1)).await];
         let id = send(&store, using(&store, &[first.id])).await;
-        let before = store.head();
-        let done = store.edit(rewritten(id, vec![second.id])).await.unwrap();
-        assert!(matches!(done, WriteOutcome::Done(_)));
+        let before = store.last_event_id();
+        let done = store.edit_message(rewritten(id, vec![second.id])).await.unwrap();
+        assert!(matches!(done, MessageWriteOutcome::Done(_)));
         let update = |upload: &Attachment, messages| ("update".to_owned(), upload.id.0, Some(messages), 2);
         assert_eq!(events_after(&store, before).await, [update(&first, 0), update(&second, 1)]);
-        assert_eq!(store.uses(first.id, MessageId(i64::MAX), 10).await.unwrap(), []);
-        assert_eq!(store.uses(second.id, MessageId(i64::MAX), 10).await.unwrap(), [id]);
-        let revision = store.find(UserId(1), &[id]).await.unwrap().remove(0).0.revision;
-        store.delete(&decided(&store, &[(id, revision)]), (NOW_S, Vec::new())).await.unwrap();
-        assert_eq!(store.uses(second.id, MessageId(i64::MAX), 10).await.unwrap(), []);
+        assert_eq!(store.messages_using_attachment(first.id, MessageId(i64::MAX), 10).await.unwrap(), []);
+        assert_eq!(store.messages_using_attachment(second.id, MessageId(i64::MAX), 10).await.unwrap(), [id]);
+        let revision = store.find_messages(UserId(1), &[id]).await.unwrap().remove(0).0.revision;
+        store.delete_messages(&decided(&store, &[(id, revision)]), (NOW_S, Vec::new())).await.unwrap();
+        assert_eq!(store.messages_using_attachment(second.id, MessageId(i64::MAX), 10).await.unwrap(), []);
         store.flush_and_close().await;
     }
 
@@ -156,14 +156,14 @@ on_each_engine! {
         found(&store).await;
         let upload = add(&store, upload(2, "a", 70)).await;
         send(&store, using(&store, &[upload.id])).await;
-        let before = store.head();
-        assert_eq!(store.remove((UserId(3), upload.id), NOW_S).await.unwrap(), None);
-        assert_eq!(store.head(), before);
-        assert_eq!(store.remove((UserId(2), upload.id), NOW_S).await.unwrap(), Some(upload.clone()));
+        let before = store.last_event_id();
+        assert_eq!(store.delete_attachment((UserId(3), upload.id), NOW_S).await.unwrap(), None);
+        assert_eq!(store.last_event_id(), before);
+        assert_eq!(store.delete_attachment((UserId(2), upload.id), NOW_S).await.unwrap(), Some(upload.clone()));
         assert_eq!(events_after(&store, before).await, [("remove".to_owned(), upload.id.0, None, 0)]);
-        assert_eq!((store.used_bytes().await.unwrap(), store.at_paths(&[upload.path_id]).await.unwrap()), (0, vec![]));
-        assert_eq!(store.remove((UserId(2), upload.id), NOW_S).await.unwrap(), None);
-        assert_eq!(store.uses(upload.id, MessageId(i64::MAX), 10).await.unwrap(), []);
+        assert_eq!((store.total_upload_bytes().await.unwrap(), store.attachments_at_paths(&[upload.path_id]).await.unwrap()), (0, vec![]));
+        assert_eq!(store.delete_attachment((UserId(2), upload.id), NOW_S).await.unwrap(), None);
+        assert_eq!(store.messages_using_attachment(upload.id, MessageId(i64::MAX), 10).await.unwrap(), []);
         store.flush_and_close().await;
     }
 
@@ -171,14 +171,14 @@ on_each_engine! {
         let store = home.open().await;
         found(&store).await;
         let upload = add(&store, upload(2, "a", 1)).await;
-        let ticket = |hash: &str, until_s| TemporaryAccess { hash: hash.to_owned(), path_id: upload.path_id.clone(), until_s };
-        store.lend(ticket("one", NOW_S + 60), NOW_S).await.unwrap();
-        assert_eq!(store.lent("one", NOW_S + 60).await.unwrap(), Some(upload.path_id.clone()));
-        assert_eq!(store.lent("one", NOW_S + 61).await.unwrap(), None);
-        assert_eq!(store.lent("two", NOW_S).await.unwrap(), None);
-        store.lend(ticket("two", NOW_S + 200), NOW_S + 100).await.unwrap();
+        let ticket = |hash: &str, until_s| TemporaryFileAccess { hash: hash.to_owned(), path_id: upload.path_id.clone(), until_s };
+        store.grant_temporary_access(ticket("one", NOW_S + 60), NOW_S).await.unwrap();
+        assert_eq!(store.find_temporary_access_path("one", NOW_S + 60).await.unwrap(), Some(upload.path_id.clone()));
+        assert_eq!(store.find_temporary_access_path("one", NOW_S + 61).await.unwrap(), None);
+        assert_eq!(store.find_temporary_access_path("two", NOW_S).await.unwrap(), None);
+        store.grant_temporary_access(ticket("two", NOW_S + 200), NOW_S + 100).await.unwrap();
         // The first is gone: its name is free again.
-        store.lend(ticket("one", NOW_S + 200), NOW_S + 100).await.unwrap();
+        store.grant_temporary_access(ticket("one", NOW_S + 200), NOW_S + 100).await.unwrap();
         store.flush_and_close().await;
     }
 }

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use chat_core::files::{FileError, FileReader};
+use chat_core::files::{FileReader, FileStoreError};
 use chat_core::id::UserId;
 use chat_core::organization::data_exports::work::CLAIM_S;
 use chat_core::organization::data_exports::{self, ARCHIVE_KEPT_S, OrganizationSize};
@@ -24,20 +24,24 @@ struct WatchedFiles {
 
 #[async_trait]
 impl FileStore for WatchedFiles {
-    async fn put(&self, key: &FileKey, bytes: Bytes) -> Result<(), FileError> {
-        self.files.put(key, bytes).await
+    async fn put_bytes(&self, key: &FileKey, bytes: Bytes) -> Result<(), FileStoreError> {
+        self.files.put_bytes(key, bytes).await
     }
 
-    async fn put_file(&self, key: &FileKey, file: File) -> Result<(), FileError> {
+    async fn put_file(&self, key: &FileKey, file: File) -> Result<(), FileStoreError> {
         self.written.fetch_add(1, Ordering::SeqCst);
-        if self.is_full { Err(FileError("no space left".into())) } else { self.files.put_file(key, file).await }
+        if self.is_full { Err(FileStoreError("no space left".into())) } else { self.files.put_file(key, file).await }
     }
 
-    async fn open(&self, key: &FileKey, range: Option<Range<u64>>) -> Result<Option<Box<dyn FileReader>>, FileError> {
+    async fn open(
+        &self,
+        key: &FileKey,
+        range: Option<Range<u64>>,
+    ) -> Result<Option<Box<dyn FileReader>>, FileStoreError> {
         self.files.open(key, range).await
     }
 
-    async fn delete(&self, key: &FileKey) -> Result<(), FileError> {
+    async fn delete(&self, key: &FileKey) -> Result<(), FileStoreError> {
         self.files.delete(key).await
     }
 }
@@ -68,7 +72,7 @@ impl TestServer {
             base_url: "https://chat.example.org".to_owned(),
             node: node.to_owned(),
             folder: self.work_folder(),
-            decisions: DecisionQueue::default(),
+            decisions: RealmDecisionQueue::default(),
         }
     }
 
@@ -88,14 +92,14 @@ impl TestServer {
     }
 
     fn status(&self, id: i64) -> DataExportStatus {
-        all(&self.store.realm()).find(|(found, _)| *found == id).unwrap().1.status
+        all(&self.store.snapshot()).find(|(found, _)| *found == id).unwrap().1.status
     }
 
     /// The bytes of the archive, if there is one.
     async fn archive(&self, id: i64) -> Option<Vec<u8>> {
         let mut reader = self.files.open(&FileKey::of_data_export(id), None).await.unwrap()?;
         let mut bytes = Vec::new();
-        while let Some(piece) = reader.next().await.unwrap() {
+        while let Some(piece) = reader.next_chunk().await.unwrap() {
             bytes.extend_from_slice(&piece);
         }
         Some(bytes)
@@ -139,7 +143,7 @@ async fn an_export_whose_node_was_killed_fails_and_leaves_nothing() {
     let killed = server.worker("killed");
     killed.decide(now_s, |realm, commit| work::claim(realm, "killed", commit)).await.unwrap().unwrap();
     fs::create_dir_all(server.work_folder().join("organization-1.partial")).unwrap();
-    server.files.put(&FileKey::of_data_export(id), Bytes::from_static(b"half")).await.unwrap();
+    server.files.put_bytes(&FileKey::of_data_export(id), Bytes::from_static(b"half")).await.unwrap();
     let worker = server.worker("a");
     worker.look(now_s + CLAIM_S - 1).await.unwrap();
     assert!(matches!(server.status(id), DataExportStatus::Started { .. }));

@@ -310,13 +310,16 @@ async fn a_device_that_is_gone_is_named_and_one_that_fails_keeps_no_other_from_b
     let apple = ["bad0", "dead", "c0ffee"].map(|token| device(PushDeviceKind::Apple, token, None));
     let google = ["old", "new"].map(|token| device(PushDeviceKind::Google, token, None));
     let devices: Vec<_> = apple.into_iter().chain(google).collect();
-    let mut named = both.notify(&notice(SHOW, devices.clone())).await.unwrap();
+    let mut named = both.send_notification(&notice(SHOW, devices.clone())).await.unwrap();
     named.sort();
     assert_eq!(named, [(PushDeviceKind::Apple, "dead".to_owned()), (PushDeviceKind::Google, "old".to_owned())]);
     assert_eq!((apples.got().len(), googles.got().len()), (3, 3));
     // Without keys for one of them, its devices stay as they are.
     let one = direct(Some(AppleAccount::new().at(&apples.url)), None);
-    assert_eq!(one.notify(&notice(SHOW, devices)).await.unwrap(), [(PushDeviceKind::Apple, "dead".to_owned())]);
+    assert_eq!(
+        one.send_notification(&notice(SHOW, devices)).await.unwrap(),
+        [(PushDeviceKind::Apple, "dead".to_owned())]
+    );
     assert_eq!((apples.got().len(), googles.got().len()), (3, 0));
 }
 
@@ -329,14 +332,14 @@ async fn a_test_is_shown_and_says_when_the_device_is_not_known_there() {
     .await;
     let direct = direct(Some(AppleAccount::new().at(&service.url)), None);
     let payload = json!({"event": "test", "realm_name": "Acme"});
-    direct.test(&device(PushDeviceKind::Apple, "c0ffee", None), &payload).await.unwrap();
-    let response = direct.test(&device(PushDeviceKind::Apple, "dead", None), &payload).await;
+    direct.send_test_notification(&device(PushDeviceKind::Apple, "c0ffee", None), &payload).await.unwrap();
+    let response = direct.send_test_notification(&device(PushDeviceKind::Apple, "dead", None), &payload).await;
     assert!(matches!(response, Err(PushError::NotRecognizedThere)));
     let got = service.got().remove(0);
     assert_eq!((got.header("apns-push-type"), &got.json()["zulip"]), (Some("alert"), &payload));
     assert_eq!(got.json()["aps"]["alert"]["title"], "Test notification");
-    direct.register(&device(PushDeviceKind::Apple, "c0ffee", None)).await.unwrap();
-    direct.forget(UserId(4), PushDeviceKind::Apple, "c0ffee").await.unwrap();
+    direct.register_device(&device(PushDeviceKind::Apple, "c0ffee", None)).await.unwrap();
+    direct.unregister_device(UserId(4), PushDeviceKind::Apple, "c0ffee").await.unwrap();
 }
 
 #[test]

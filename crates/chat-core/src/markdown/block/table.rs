@@ -1,7 +1,7 @@
 //! Tables: a header row, a row of dashes, rows; columns between pipes.
 
 use super::super::parser::{Parser, Scope};
-use super::super::tree::{Alignment, Block, Inline, Table};
+use super::super::tree::{Block, ColumnAlignment, Inline, Table};
 use super::chunk::Cut;
 use super::is_blank;
 
@@ -44,15 +44,15 @@ impl Parser<'_> {
     }
 }
 
-fn alignments(rule: &str) -> Option<Vec<Option<Alignment>>> {
+fn alignments(rule: &str) -> Option<Vec<Option<ColumnAlignment>>> {
     let rule = rule.trim();
     if !rule.contains('-') || !rule.bytes().all(|byte| b"|:- ".contains(&byte)) {
         return None;
     }
     let alignment = |cell: &String| match (cell.trim().starts_with(':'), cell.trim().ends_with(':')) {
-        (true, true) => Some(Alignment::Centre),
-        (true, false) => Some(Alignment::Left),
-        (false, true) => Some(Alignment::Right),
+        (true, true) => Some(ColumnAlignment::Centre),
+        (true, false) => Some(ColumnAlignment::Left),
+        (false, true) => Some(ColumnAlignment::Right),
         (false, false) => None,
     };
     let cells = cells(rule);

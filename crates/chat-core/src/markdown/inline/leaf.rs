@@ -100,13 +100,13 @@ impl<'t> Reader<'_, 't, '_> {
 
     fn emoji(&self, name: &str) -> Option<Inline> {
         let image = |source: &str| Some(Inline::ImageEmoji { name: name.to_owned(), source: SafeUrl::parse(source)? });
-        if let Some(source) = self.parser.context.directory.realm_emoji(name) {
+        if let Some(source) = self.parser.context.directory.custom_emoji_url(name) {
             return image(source);
         }
         if name == SPECIAL.0 {
             return image(SPECIAL.1);
         }
-        let code = emoji::named(name)?.code;
+        let code = emoji::emoji_by_name(name)?.code;
         Some(Inline::Emoji { name: name.to_owned(), code })
     }
 
@@ -126,7 +126,7 @@ impl<'t> Reader<'_, 't, '_> {
     }
 
     fn unicode(&self) -> Special {
-        let found = emoji::leading(self.rest())?;
+        let found = emoji::parse_leading_emoji(self.rest())?;
         let inline = found.emoji.map(|emoji| Inline::Emoji { name: emoji.name.to_owned(), code: emoji.code });
         Some((inline, found.length_bytes))
     }

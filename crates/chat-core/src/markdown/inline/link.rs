@@ -56,7 +56,7 @@ impl Scanner<'_, '_, '_> {
             return None;
         }
         let (address, title) = split_title(target.trim());
-        let url = SafeUrl::parse(address)?.relative_to(self.parser.context.realm_url);
+        let url = SafeUrl::parse(address)?.relative_to_realm(self.parser.context.realm_url);
         let label = self.text.get(self.at + 1..text_end)?;
         let text = if label.trim().is_empty() {
             vec![Inline::Text(url.as_str().to_owned())]

@@ -1,6 +1,6 @@
 //! `@**name**`, `@*group*`, `#**channel**`.
 
-use super::super::tree::{Inline, MentionKind, WildcardScope};
+use super::super::tree::{Inline, MentionKind, WildcardMentionScope};
 use super::scan::{Found, Scanner};
 use crate::id::UserId;
 
@@ -39,15 +39,15 @@ pub(super) fn person(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
     if name.starts_with(SYSTEM_GROUP) {
         return None;
     }
-    let (id, name) = scanner.parser.context.directory.group_named(name)?;
+    let (id, name) = scanner.parser.context.directory.group_by_name(name)?;
     let name = name.to_owned();
     Some((Inline::Group { id, name, loudness }, scanner.at + before + length))
 }
 
 fn wildcard(word: &str, loudness: MentionKind) -> Option<Inline> {
     let reach = match word {
-        "all" | "everyone" | "channel" | "stream" => WildcardScope::Channel,
-        "topic" => WildcardScope::Topic,
+        "all" | "everyone" | "channel" | "stream" => WildcardMentionScope::Channel,
+        "topic" => WildcardMentionScope::Topic,
         _ => return None,
     };
     Some(Inline::Wildcard { reach, word: word.to_owned(), loudness })
@@ -59,13 +59,13 @@ fn user(scanner: &Scanner<'_, '_, '_>, name: &str, loudness: MentionKind) -> Opt
     let numbered = name.rsplit_once('|').and_then(|(name, id)| Some((name, UserId(number(id)?))));
     let (id, stored) = match numbered {
         Some((name, id)) => {
-            let stored = directory.user(id)?;
+            let stored = directory.user_full_name(id)?;
             let same = name.is_empty() || name.to_lowercase() == stored.to_lowercase();
             same.then_some((id, stored))?
         }
-        None => directory.user_named(name)?,
+        None => directory.user_by_full_name(name)?,
     };
-    let loudness = if directory.hears(id) { loudness } else { MentionKind::Silent };
+    let loudness = if directory.receives_mention_notifications(id) { loudness } else { MentionKind::Silent };
     Some(Inline::User { id, name: stored.to_owned(), loudness })
 }
 
@@ -81,11 +81,12 @@ pub(super) fn channel(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
     scanner.parser.worked(length);
     let directory = scanner.parser.context.directory;
     let with_topic = target.split_once('>').filter(|(_, topic)| !topic.is_empty());
-    let with_topic = with_topic.and_then(|(name, topic)| Some((directory.channel_named(name)?, name, Some(topic))));
+    let with_topic =
+        with_topic.and_then(|(name, topic)| Some((directory.channel_id_by_name(name)?, name, Some(topic))));
     // The name of a channel may have the sign in it, too.
     let (id, name, topic) = match with_topic {
         Some(found) => found,
-        None => (directory.channel_named(target)?, target, None),
+        None => (directory.channel_id_by_name(target)?, target, None),
     };
     let topic = topic.map(str::to_owned);
     Some((Inline::Channel { id, name: name.to_owned(), topic }, scanner.at + 1 + length))

@@ -1,6 +1,6 @@
 //! From left to right: what cannot be cut apart.
 
-use super::super::limits::MAX_RESCANS;
+use super::super::limits::MAX_LINK_RESCAN_FACTOR;
 use super::super::parser::{Parser, Scope};
 use super::super::tree::{FormulaStyle, Inline};
 use super::super::{autolink, time};
@@ -17,7 +17,7 @@ impl Parser<'_> {
             scope,
             code: code::spans(text).into_iter().peekable(),
             brackets: Brackets::of(text),
-            budget: text.len().saturating_mul(MAX_RESCANS),
+            budget: text.len().saturating_mul(MAX_LINK_RESCAN_FACTOR),
             no_angle_from: text.len(),
             pieces: Vec::new(),
             plain_from: 0,
@@ -144,7 +144,7 @@ impl<'t> Scanner<'_, 't, '_> {
         let (length, url) = attempt.found?;
         let label = self.rest().get(..length)?.to_owned();
         let link = Inline::Link {
-            url: url.relative_to(self.parser.context.realm_url),
+            url: url.relative_to_realm(self.parser.context.realm_url),
             title: None,
             text: vec![Inline::Text(label)],
         };

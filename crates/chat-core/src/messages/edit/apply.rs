@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::{EditError, EditPlan, MessageMove, PropagateMode, may_take_along};
+use super::{EditPlan, MessageEditError, MessageMove, PropagateMode, may_take_along};
+use crate::event_log::event::{self, EventAudience, NewEvent};
 use crate::id::{AttachmentId, ChannelId, MessageId, UserId};
-use crate::log::event::{self, EventAudience, NewEvent};
 use crate::messages::store::MessageEdit;
-use crate::model::channel::Privacy;
-use crate::model::message::{ContentFlags, Flag, Message, Recipient};
-use crate::model::realm::RealmRules;
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::channel::ChannelPrivacy;
+use crate::model::message::{ContentFlags, Message, MessageFlag, Recipient};
+use crate::model::realm::RealmPermissionSettings;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::permission::access::history;
-use crate::wire::{TopicLinkText, add};
+use crate::permission::access::readable_history;
+use crate::wire_format::{TopicLinkObject, add};
 
 /// A rendered text: its HTML, properties, flags of receivers and uploads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,7 +22,7 @@ pub(super) struct RenderedText {
     /// What it has in it.
     pub(super) content_flags: ContentFlags,
     /// Whom it mentions and whose words it has: receivers and the flag each gets.
-    pub(super) flags: Vec<(UserId, Flag)>,
+    pub(super) flags: Vec<(UserId, MessageFlag)>,
     /// The uploads that it uses.
     pub(super) attachments: Vec<AttachmentId>,
 }
@@ -35,21 +35,22 @@ pub(super) fn companions(
     user: &User,
     message: &Message,
     (to, topic, now_s): (&MessageMove, &[(MessageId, i64)], i64),
-) -> Result<Vec<MessageId>, EditError> {
+) -> Result<Vec<MessageId>, MessageEditError> {
     let Recipient::Channel(from) = message.recipient else { return Ok(Vec::new()) };
     let Some(channel) = realm.channel(from) else { return Ok(Vec::new()) };
-    let readable = history(realm, user, channel);
+    let readable = readable_history(realm, user, channel);
     let goes = |id: MessageId| match to.propagate {
         PropagateMode::One => id == message.id,
         PropagateMode::Later => id >= message.id,
         PropagateMode::All => true,
     };
-    let mut moving: Vec<_> = topic.iter().copied().filter(|(id, _)| goes(*id) && readable.shows(*id)).collect();
+    let mut moving: Vec<_> =
+        topic.iter().copied().filter(|(id, _)| goes(*id) && readable.includes_message(*id)).collect();
     if !moving.iter().any(|(id, _)| *id == message.id) {
         moving.push((message.id, message.sent_s));
         moving.sort_unstable();
     }
-    let default = RealmRules::default();
+    let default = RealmPermissionSettings::default();
     let rules = realm.realm().map_or(&default, |realm| &realm.rules);
     if to.propagate != PropagateMode::One {
         may_take_along(rules, user, &moving, (to.channel_id != from, now_s))?;
@@ -65,7 +66,7 @@ pub(super) struct EditContext<'a> {
     /// The messages that move, from [`companions`].
     pub(super) moves: &'a [MessageId],
     /// Links in the topic the message will be under.
-    pub(super) topic_links: &'a [TopicLinkText],
+    pub(super) topic_links: &'a [TopicLinkObject],
     /// When, in unix seconds.
     pub(super) now_s: i64,
 }
@@ -89,7 +90,7 @@ pub(super) fn apply(
     let to = plan.to.as_ref().map(|to| (to.channel_id, to.topic.clone()));
     let events = events(realm, user, message, (plan, around));
     MessageEdit {
-        decided_at: realm.changed(),
+        decided_at: realm.changed_at(),
         id: message.id,
         revision: message.revision,
         content,
@@ -125,29 +126,32 @@ fn events(
     let Some((to, from)) = plan.to.as_ref().zip(channel_of(message)) else {
         let mut event = base(realm, user, message, (&[message.id], around.now_s));
         content(&mut event);
-        return vec![NewEvent::edit(event::readers(message), message.id, event)];
+        return vec![NewEvent::message_edit(event::message_audience(message), message.id, event)];
     };
     let mut moved = base(realm, user, message, (around.moves, around.now_s));
     say_where(&mut moved, message, (from, to, around.topic_links));
     let moved_in = to.channel_id != from || message.content_flags.moved_in;
     let audience = EventAudience::AnyReaders { channel_id: to.channel_id, messages: around.moves.to_vec(), moved_in };
     if plan.content.is_none() {
-        let mut events = vec![NewEvent::edit(audience, message.id, moved)];
+        let mut events = vec![NewEvent::message_edit(audience, message.id, moved)];
         if to.channel_id != from {
-            events.extend(event::lost(message, around.moves, (from, to.channel_id)));
+            events.extend(event::lost_access_delete_events(message, around.moves, (from, to.channel_id)));
         }
         return events;
     }
     // A text moves within its channel only. Where a reader of one message may not be one of another, what the text
     // says and where the others go are distinguished.
-    let shares = realm.channel(from).is_some_and(|channel| channel.privacy != Privacy::PrivateProtectedHistory);
+    let shares = realm.channel(from).is_some_and(|channel| channel.privacy != ChannelPrivacy::PrivateProtectedHistory);
     if shares || around.moves.len() <= 1 {
         content(&mut moved);
-        return vec![NewEvent::edit(event::readers(message), message.id, moved)];
+        return vec![NewEvent::message_edit(event::message_audience(message), message.id, moved)];
     }
     let mut edited = base(realm, user, message, (&[message.id], around.now_s));
     content(&mut edited);
-    vec![NewEvent::edit(event::readers(message), message.id, edited), NewEvent::edit(audience, message.id, moved)]
+    vec![
+        NewEvent::message_edit(event::message_audience(message), message.id, edited),
+        NewEvent::message_edit(audience, message.id, moved),
+    ]
 }
 
 fn channel_of(message: &Message) -> Option<ChannelId> {
@@ -177,9 +181,9 @@ fn base(realm: &RealmSnapshot, user: &User, message: &Message, (ids, now_s): (&[
 fn say_where(
     event: &mut Value,
     message: &Message,
-    (from, to, topic_links): (ChannelId, &MessageMove, &[TopicLinkText]),
+    (from, to, topic_links): (ChannelId, &MessageMove, &[TopicLinkObject]),
 ) {
-    add(event, json!({"propagate_mode": to.propagate.name(), "orig_subject": message.topic}));
+    add(event, json!({"propagate_mode": to.propagate.wire_name(), "orig_subject": message.topic}));
     if to.topic != message.topic {
         add(event, json!({"subject": to.topic, "topic_links": topic_links}));
     }
@@ -191,24 +195,24 @@ fn say_where(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event_log::event::{EventBody, LogRecord, QueueFilter};
     use crate::id::EventId;
-    use crate::log::event::{EventBody, EventRecord, QueueFilter};
-    use crate::model::change::RealmChange;
+    use crate::model::realm_change::RealmChange;
     use crate::testing::{self, NOW_S};
 
     /// Channel 20 is private with user 4 and 6 in it, 21 private with 4 alone, 22 public.
-    fn realm(privacy: Privacy) -> RealmSnapshot {
+    fn realm(privacy: ChannelPrivacy) -> RealmSnapshot {
         let channel = |id, privacy| RealmChange::Channel(Box::new(testing::channel(id, privacy)));
         let within = |channel, user| RealmChange::Subscription(Box::new(testing::subscription(channel, user)));
         let changes = vec![
             channel(20, privacy),
-            channel(21, Privacy::PrivateSharedHistory),
-            channel(22, Privacy::Public),
+            channel(21, ChannelPrivacy::PrivateSharedHistory),
+            channel(22, ChannelPrivacy::Public),
             within(20, 4),
             within(20, 6),
             within(21, 4),
         ];
-        testing::realm(RealmRules::default(), changes)
+        testing::realm(RealmPermissionSettings::default(), changes)
     }
 
     fn message() -> Message {
@@ -239,9 +243,9 @@ mod tests {
     fn heard(realm: &RealmSnapshot, edit: &MessageEdit, user: i64) -> Vec<&'static str> {
         let user = realm.user(UserId(user)).unwrap();
         let kind = |event: &NewEvent| {
-            let record = EventRecord::new(EventId(60), 0, Vec::new(), Some(event.clone()));
-            match record.kind() {
-                _ if !QueueFilter::default().accepts(&record, user, realm) => None,
+            let record = LogRecord::new(EventId(60), 0, Vec::new(), Some(event.clone()));
+            match record.event_type() {
+                _ if !QueueFilter::default().accepts_event(&record, user, realm) => None,
                 "update_message" => Some("update_message"),
                 _ => Some("delete_message"),
             }
@@ -253,11 +257,11 @@ mod tests {
     fn an_edited_text_says_nothing_of_a_move() {
         let new = RenderedText {
             html: "<p>new</p>".to_owned(),
-            flags: vec![(UserId(4), Flag::Mentioned)],
+            flags: vec![(UserId(4), MessageFlag::Mentioned)],
             ..RenderedText::default()
         };
         let plan = EditPlan { content: Some("new".to_owned()), to: None };
-        let realm = realm(Privacy::PrivateSharedHistory);
+        let realm = realm(ChannelPrivacy::PrivateSharedHistory);
         let edit = applied(&realm, &plan, EditContext { text: Some(&new), ..around(&[]) });
         assert_eq!(edit.flags, new.flags);
         assert_eq!(
@@ -273,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_move_says_what_is_new_and_no_more() {
-        let realm = realm(Privacy::PrivateSharedHistory);
+        let realm = realm(ChannelPrivacy::PrivateSharedHistory);
         let ids = [MessageId(50), MessageId(55)];
         let topic = applied(&realm, &moving(20, "Dinner", PropagateMode::All), around(&ids));
         let event = body(topic.events.first().unwrap());
@@ -289,7 +293,7 @@ mod tests {
 
     #[test]
     fn who_cannot_follow_a_message_is_told_it_is_gone_and_not_where() {
-        let realm = realm(Privacy::PrivateSharedHistory);
+        let realm = realm(ChannelPrivacy::PrivateSharedHistory);
         let ids = [MessageId(50)];
         let hidden = applied(&realm, &moving(21, "Lunch", PropagateMode::One), around(&ids));
         assert_eq!(heard(&realm, &hidden, 4), ["update_message"]);
@@ -304,7 +308,7 @@ mod tests {
 
     #[test]
     fn in_a_protected_channel_a_text_and_a_topic_are_told_apart() {
-        let realm = realm(Privacy::PrivateProtectedHistory);
+        let realm = realm(ChannelPrivacy::PrivateProtectedHistory);
         let text = RenderedText::default();
         let plan = EditPlan { content: Some("new".to_owned()), ..moving(20, "Dinner", PropagateMode::All) };
         let ids = [MessageId(50), MessageId(55)];
@@ -315,18 +319,18 @@ mod tests {
 
     #[test]
     fn only_what_its_mover_may_read_and_is_young_goes_along() {
-        let realm = realm(Privacy::PrivateProtectedHistory);
+        let realm = realm(ChannelPrivacy::PrivateProtectedHistory);
         let user = realm.user(UserId(4)).unwrap();
         let topic = [(MessageId(5), NOW_S), (MessageId(50), NOW_S), (MessageId(55), NOW_S)];
         let go = |propagate, now_s| {
             let EditPlan { to: Some(to), .. } = moving(20, "Dinner", propagate) else {
-                return Err(EditError::NothingToChange);
+                return Err(MessageEditError::NothingToChange);
             };
             companions(&realm, user, &message(), (&to, &topic, now_s))
         };
         assert_eq!(go(PropagateMode::One, NOW_S), Ok(vec![MessageId(50)]));
         assert_eq!(go(PropagateMode::Later, NOW_S), Ok(vec![MessageId(50), MessageId(55)]));
         assert_eq!(go(PropagateMode::All, NOW_S), Ok(vec![MessageId(50), MessageId(55)]));
-        assert_eq!(go(PropagateMode::All, NOW_S + 604_801), Err(EditError::TopicTooLate));
+        assert_eq!(go(PropagateMode::All, NOW_S + 604_801), Err(MessageEditError::TopicTooLate));
     }
 }

@@ -4,16 +4,17 @@ use serde_json::{Value, json};
 
 use super::html_diff::{PAIRS_MAX, html_diff_within};
 use crate::model::message::{EditHistoryEntry, Message, Recipient};
-use crate::wire::add;
+use crate::wire_format::add;
 
-/// Returns the states of a message, the oldest first: as it was sent, and after each edit with what it was before.
+/// Returns the states of a message as wire objects, the oldest first: as it was sent, and after each edit together with
+/// what it was before.
 ///
 /// `past` is the newest first, as the store gives it. Where a message was is told by channel numbers alone.
 ///
 /// # Source
 /// Not specified; the keys are those existing clients know.
 #[must_use]
-pub fn history(message: &Message, past: &[EditHistoryEntry]) -> Vec<Value> {
+pub fn message_edit_history(message: &Message, past: &[EditHistoryEntry]) -> Vec<Value> {
     let (mut content, mut html) = (message.content.as_str(), message.html.as_str());
     let (mut topic, mut pairs) = (message.topic.as_str(), PAIRS_MAX);
     let state = |(topic, content, html): (&str, &str, &str), at_s: i64, user_id| json!({"topic": topic, "content": content, "rendered_content": html, "timestamp": at_s, "user_id": user_id});
@@ -69,7 +70,7 @@ mod tests {
             state
         };
         assert_eq!(
-            history(&message, &[moved, edited]),
+            message_edit_history(&message, &[moved, edited]),
             [
                 with(now("Breakfast", "ho"), json!({"timestamp": NOW_S, "user_id": 4})),
                 with(

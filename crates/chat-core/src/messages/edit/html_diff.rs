@@ -14,7 +14,7 @@ const INSERTED: &str = "<span class=\"highlight_text_inserted\">";
 /// What stands around words that went.
 const DELETED: &str = "<span class=\"highlight_text_deleted\">";
 
-/// Returns the difference between two texts of a message, as HTML.
+/// Returns an HTML diff between two versions of a message's content.
 ///
 /// # Source
 /// Not specified; the classes and the element around it are those that existing clients style.

@@ -2,12 +2,12 @@
 
 use super::RenderedText;
 use crate::id::UserId;
-use crate::markdown::{RenderedMessage, WildcardScope};
+use crate::markdown::{RenderedMessage, WildcardMentionScope};
 use crate::messages::compose::{MessageReceivers, check_groups, content_flags, flags};
-use crate::messages::readable::ReadableMessage;
-use crate::model::message::{Flag, Recipient};
+use crate::messages::readable_message::ReadableMessage;
+use crate::model::message::{MessageFlag, Recipient};
 use crate::model::render_context::RenderSettings;
-use crate::permission::send::{SendError, WildcardMention, with_wildcard};
+use crate::permission::send_message::{SendError, WildcardMention, may_mention_wildcard};
 
 /// Returns what a rendered text says in the place of the text that was sent. `participants` are those of the message's
 /// topic, where the text mentions them all.
@@ -24,11 +24,11 @@ pub(super) fn rewritten(
     let ReadableMessage { realm, user: writer, message } = found;
     check_groups(realm, writer, &rendered.mentioned_groups, setting.now_s)?;
     if let Recipient::Channel(channel_id) = message.recipient {
-        let may = |wildcard| with_wildcard(realm, writer, (channel_id, wildcard), setting.now_s);
-        if rendered.wildcards.contains(&WildcardScope::Channel) {
+        let may = |wildcard| may_mention_wildcard(realm, writer, (channel_id, wildcard), setting.now_s);
+        if rendered.wildcards.contains(&WildcardMentionScope::Channel) {
             may(WildcardMention::Channel)?;
         }
-        if rendered.wildcards.contains(&WildcardScope::Topic) {
+        if rendered.wildcards.contains(&WildcardMentionScope::Topic) {
             may(WildcardMention::Topic(participants.len()))?;
         }
     }
@@ -37,12 +37,17 @@ pub(super) fn rewritten(
         Recipient::Direct(_) => MessageReceivers::Users(&message.direct_users),
     };
     let mut flags = flags(setting, realm, receivers, (content, &rendered));
-    if rendered.wildcards.contains(&WildcardScope::Topic) {
+    if rendered.wildcards.contains(&WildcardMentionScope::Topic) {
         let here = participants.iter().filter(|user| receivers.include(realm, **user));
-        flags.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
+        flags.extend(here.map(|user| (*user, MessageFlag::TopicWildcardMentioned)));
     }
     let content_flags = content_flags(&rendered, message.content_flags.read_by_sender);
-    Ok(RenderedText { attachments: setting.attachments(&rendered), html: rendered.html, content_flags, flags })
+    Ok(RenderedText {
+        attachments: setting.linked_attachment_ids(&rendered),
+        html: rendered.html,
+        content_flags,
+        flags,
+    })
 }
 
 #[cfg(test)]
@@ -50,28 +55,28 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::event_log::event::LogRecord;
     use crate::id::{ChannelId, EventId};
-    use crate::log::event::EventRecord;
-    use crate::model::change::RealmChange;
-    use crate::model::channel::Privacy;
-    use crate::model::realm::RealmRules;
+    use crate::model::channel::ChannelPrivacy;
+    use crate::model::realm::RealmPermissionSettings;
+    use crate::model::realm_change::RealmChange;
     use crate::model::render_context::RenderContext;
     use crate::testing::{self, NOW_S};
 
     /// Returns what `content` says as the new text of a message in a channel of users 3, 4 and as many others, which
     /// user 2 enters afterwards and user 3 leaves.
     fn said(content: &str, others: i64) -> Result<RenderedText, SendError> {
-        let mut changes = vec![RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public)))];
+        let mut changes = vec![RealmChange::Channel(Box::new(testing::channel(20, ChannelPrivacy::Public)))];
         changes.extend([3, 4].map(|id| RealmChange::Subscription(Box::new(testing::subscription(20, id)))));
         for id in 100..100 + others {
             changes.push(RealmChange::User(Box::new(testing::user(id, crate::model::role::Role::Member))));
             changes.push(RealmChange::Subscription(Box::new(testing::subscription(20, id))));
         }
-        let realm = testing::realm(RealmRules::default(), changes);
+        let realm = testing::realm(RealmPermissionSettings::default(), changes);
         let leaves = RealmChange::Unsubscription { channel_id: ChannelId(20), user_id: UserId(3) };
         let enters = RealmChange::Subscription(Box::new(testing::subscription(20, 2)));
-        let realm = realm.with(&EventRecord::new(EventId(60), 0, vec![leaves, enters], None));
-        let render_context = RenderContext::of(&realm);
+        let realm = realm.after_record(&LogRecord::new(EventId(60), 0, vec![leaves, enters], None));
+        let render_context = RenderContext::from_realm(&realm);
         let setting = RenderSettings {
             realm_url: "https://chat.example",
             render_context: &render_context,
@@ -80,7 +85,7 @@ mod tests {
         };
         let message = testing::message(4, Recipient::Channel(ChannelId(20)));
         let user = Arc::clone(realm.user(UserId(4)).unwrap());
-        let rendered = setting.render(&realm, &user, content);
+        let rendered = setting.render_message(&realm, &user, content);
         let found = ReadableMessage { realm: Arc::new(realm), user, message };
         rewritten(&setting, &found, content, rendered, &[UserId(1), UserId(4)])
     }
@@ -88,8 +93,8 @@ mod tests {
     #[test]
     fn a_text_sets_flags_for_who_received_the_message() {
         let text = said("/me asks @**User 4**, @**User 3** who left, @**User 2** who came and @**topic**", 0).unwrap();
-        let four = [Flag::Mentioned, Flag::TopicWildcardMentioned].map(|flag| (UserId(4), flag));
-        assert_eq!(text.flags, [(UserId(3), Flag::Mentioned), four[0], four[1]]);
+        let four = [MessageFlag::Mentioned, MessageFlag::TopicWildcardMentioned].map(|flag| (UserId(4), flag));
+        assert_eq!(text.flags, [(UserId(3), MessageFlag::Mentioned), four[0], four[1]]);
         assert!(text.content_flags.is_me);
         assert!(text.html.contains("user-mention"), "{}", text.html);
     }

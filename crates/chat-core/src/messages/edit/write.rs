@@ -6,36 +6,36 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::text::rewritten;
-use super::{EditContext, EditError, EditPlan, EditRequest, RenderedText, apply, companions, plan};
+use super::{EditContext, EditPlan, MessageEditError, MessageEditRequest, RenderedText, apply, companions, plan};
+use crate::event_log::decision_queue::{MAX_DECISION_ATTEMPTS, StaleDecisionError};
 use crate::id::MessageId;
-use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
-use crate::markdown::WildcardScope;
-use crate::messages::ports::{MessagePorts, WorkflowError};
-use crate::messages::readable::{self, ReadableMessage};
-use crate::messages::store::{MessageEdit, WriteOutcome};
-use crate::messages::topic_policy::automatic::{self, MovedTopic};
+use crate::markdown::WildcardMentionScope;
+use crate::messages::readable_message::{self, ReadableMessage};
+use crate::messages::store::{MessageEdit, MessageWriteOutcome};
+use crate::messages::topic_visibility_policy::automatic_policies::{self, MovedTopic};
+use crate::messages::workflow_context::{MessageWorkflowContext, MessageWorkflowError};
 use crate::model::message::{self, Conversation, Recipient, topic_key};
 use crate::model::render_context::RenderSettings;
 use crate::model::user::User;
-use crate::permission::send::under_topic;
-use crate::wire::message as object;
+use crate::permission::send_message::may_use_topic;
+use crate::wire_format::message as object;
 
-/// Edits a message, or moves it and those that go with it. The topic of the request is taken as typed.
+/// Edits a message, or moves it and the messages that move with it. The topic of the request is taken as typed.
 ///
 /// # Errors
-/// See [`EditError`]; when the message is not there for the caller, or the server failed.
-pub async fn edit(
-    ports: &MessagePorts<'_>,
+/// See [`MessageEditError`]; when the message is not there for the caller, or the server failed.
+pub async fn edit_or_move_message(
+    ports: &MessageWorkflowContext<'_>,
     caller: &Arc<User>,
     id: MessageId,
-    request: EditRequest<'_>,
-) -> Result<(), WorkflowError> {
-    for _ in 0..DECISIONS_MAX {
-        let found = readable::find(ports, caller, id).await?;
+    request: MessageEditRequest<'_>,
+) -> Result<(), MessageWorkflowError> {
+    for _ in 0..MAX_DECISION_ATTEMPTS {
+        let found = readable_message::find_readable_message(ports, caller, id).await?;
         let (edit, moved_topic) = decide(ports, &found, request).await?;
-        if ports.messages.edit(edit).await? != WriteOutcome::Unchanged {
+        if ports.messages.edit_message(edit).await? != MessageWriteOutcome::Unchanged {
             if let Some(moved) = moved_topic {
-                automatic::after_moving(ports, &found.message, &moved).await;
+                automatic_policies::after_moving(ports, &found.message, &moved).await;
             }
             return Ok(());
         }
@@ -45,10 +45,10 @@ pub async fn edit(
 
 /// Returns the edit that is requested, of the message as it is now; and where its topic goes, when all of it moves.
 async fn decide(
-    ports: &MessagePorts<'_>,
+    ports: &MessageWorkflowContext<'_>,
     found: &ReadableMessage,
-    request: EditRequest<'_>,
-) -> Result<(MessageEdit, Option<MovedTopic>), WorkflowError> {
+    request: MessageEditRequest<'_>,
+) -> Result<(MessageEdit, Option<MovedTopic>), MessageWorkflowError> {
     let ReadableMessage { realm, user, message } = found;
     let now_s = ports.now_s;
     let plan = checked_plan(found, request, now_s)?;
@@ -59,9 +59,9 @@ async fn decide(
     let (mut moves, mut topic_links, mut moved_topic) = (Vec::new(), Vec::new(), None);
     if let Some(to) = &plan.to {
         let from = Conversation { recipient: message.recipient, topic_key: topic_key(&message.topic) };
-        let all = ports.messages.conversation(&from, MessageId(0)).await?;
+        let all = ports.messages.conversation_messages_from(&from, MessageId(0)).await?;
         moves = companions(realm, user, message, (to, &all, now_s))?;
-        topic_links = object::topic_links(&to.topic, &ports.render_contexts.get(realm));
+        topic_links = object::topic_link_objects(&to.topic, &ports.render_contexts.get_or_compile(realm));
         let moves_all = moves.len() == all.len();
         moved_topic =
             moves_all.then(|| MovedTopic { channel_id: to.channel_id, topic: to.topic.clone(), messages: moves.len() });
@@ -70,20 +70,24 @@ async fn decide(
     Ok((apply(realm, user, message, (&plan, around)), moved_topic))
 }
 
-fn checked_plan(found: &ReadableMessage, request: EditRequest<'_>, now_s: i64) -> Result<EditPlan, EditError> {
+fn checked_plan(
+    found: &ReadableMessage,
+    request: MessageEditRequest<'_>,
+    now_s: i64,
+) -> Result<EditPlan, MessageEditError> {
     let ReadableMessage { realm, user, message } = found;
     if request.prev_content_sha256.is_some_and(|expected| expected != sha256(&message.content)) {
-        return Err(EditError::ContentChanged);
+        return Err(MessageEditError::ContentChanged);
     }
     let topic = match request.topic {
         Some(topic) if matches!(message.recipient, Recipient::Channel(_)) => {
-            let topic = message::topic(topic)?;
-            under_topic(realm, &topic)?;
+            let topic = message::normalize_topic(topic)?;
+            may_use_topic(realm, &topic)?;
             Some(topic)
         }
         topic => topic.map(str::to_owned),
     };
-    plan(realm, user, message, (EditRequest { topic: topic.as_deref(), ..request }, now_s))
+    plan(realm, user, message, (MessageEditRequest { topic: topic.as_deref(), ..request }, now_s))
 }
 
 /// Returns the SHA-256 of a text in lower-case hexadecimal.
@@ -97,18 +101,19 @@ fn sha256(text: &str) -> String {
 
 /// Returns what a new text says.
 async fn rendered(
-    ports: &MessagePorts<'_>,
+    ports: &MessageWorkflowContext<'_>,
     found: &ReadableMessage,
     content: &str,
-) -> Result<RenderedText, WorkflowError> {
+) -> Result<RenderedText, MessageWorkflowError> {
     let ReadableMessage { realm, user, message } = found;
-    let render_context = ports.render_contexts.get(realm);
-    let uploads = ports.uploads().linked(realm, user, content).await?;
-    let MessagePorts { realm_url, now_s, .. } = *ports;
+    let render_context = ports.render_contexts.get_or_compile(realm);
+    let uploads = ports.upload_access_stores().linked_readable_uploads(realm, user, content).await?;
+    let MessageWorkflowContext { realm_url, now_s, .. } = *ports;
     let setting = RenderSettings { realm_url, render_context: &render_context, uploads: Some(&uploads), now_s };
-    let rendered = setting.render(realm, user, content);
-    let asks = rendered.wildcards.contains(&WildcardScope::Topic) && matches!(message.recipient, Recipient::Channel(_));
+    let rendered = setting.render_message(realm, user, content);
+    let asks =
+        rendered.wildcards.contains(&WildcardMentionScope::Topic) && matches!(message.recipient, Recipient::Channel(_));
     let topic = || Conversation { recipient: message.recipient, topic_key: topic_key(&message.topic) };
-    let participants = if asks { ports.messages.participants(&topic()).await? } else { Vec::new() };
-    Ok(rewritten(&setting, found, content, rendered, &participants).map_err(EditError::from)?)
+    let participants = if asks { ports.messages.conversation_participants(&topic()).await? } else { Vec::new() };
+    Ok(rewritten(&setting, found, content, rendered, &participants).map_err(MessageEditError::from)?)
 }

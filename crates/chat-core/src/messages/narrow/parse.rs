@@ -2,12 +2,12 @@
 
 use super::{HasOperand, NarrowCondition, NarrowTerm};
 use crate::id::{ChannelId, MessageId, UserId};
-use crate::limits::MAX_SEARCH_WORDS;
-use crate::model::address_visibility;
-use crate::model::message::{Flag, topic_key};
-use crate::model::snapshot::RealmSnapshot;
+use crate::limits::MAX_SEARCH_WORDS_PER_NARROW;
+use crate::model::email_address_visibility;
+use crate::model::message::{MessageFlag, topic_key};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::text::search_words::SearchWords;
+use crate::text_processing::search_words::SearchWords;
 
 /// The operand of a narrow term.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ fn bad<T>(desc: impl Into<String>) -> Result<T, NarrowError> {
 }
 
 impl NarrowTerm {
-    /// Reads a term for a reader. `None` for `near` and `in:all`, which ask for nothing.
+    /// Parses a narrow term for a reader; `None` for `near` and `in:all`, which select everything.
     ///
     /// # Errors
     /// When there is no such operator, or its operand names nothing the reader may know.
@@ -95,26 +95,27 @@ impl NarrowTerm {
     }
 }
 
-/// Refuses a narrow whose searches, negated or not, together look for more than [`MAX_SEARCH_WORDS`].
+/// Rejects a narrow whose searches, negated or not, together have more than [`MAX_SEARCH_WORDS_PER_NARROW`] words and
+/// phrases.
 ///
 /// # Errors
 /// When they do.
-pub fn check_searches(terms: &[NarrowTerm]) -> Result<(), NarrowError> {
+pub fn check_search_word_limit(terms: &[NarrowTerm]) -> Result<(), NarrowError> {
     let words = terms.iter().map(|term| match &term.condition {
-        NarrowCondition::Search(sought) => sought.count(),
+        NarrowCondition::Search(sought) => sought.count_words_and_phrases(),
         _ => 0,
     });
-    if words.sum::<usize>() > MAX_SEARCH_WORDS {
-        return bad(format!("too many words to search for (limit: {MAX_SEARCH_WORDS})"));
+    if words.sum::<usize>() > MAX_SEARCH_WORDS_PER_NARROW {
+        return bad(format!("too many words to search for (limit: {MAX_SEARCH_WORDS_PER_NARROW})"));
     }
     Ok(())
 }
 
-/// Refuses a narrow that wants messages to be in a channel and among users at once.
+/// Rejects a narrow that requires a message to be both in a channel and a direct message.
 ///
 /// # Errors
 /// When it does.
-pub fn check_place(terms: &[NarrowTerm]) -> Result<(), NarrowError> {
+pub fn check_channel_direct_conflict(terms: &[NarrowTerm]) -> Result<(), NarrowError> {
     let asked = || terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     let in_channel = asked().any(|condition| {
         matches!(
@@ -145,7 +146,7 @@ fn find_channel(realm: &RealmSnapshot, reader: &User, operand: &NarrowOperand) -
     };
     // Who left a private channel still reaches what they received there.
     let known = channel.filter(|channel| {
-        crate::permission::access::sees_channel(realm, reader, channel)
+        crate::permission::access::may_see_channel(realm, reader, channel)
             || realm.membership(channel.id, reader.id).is_some()
     });
     known.map_or_else(|| bad(format!("unknown channel {}", operand.show())), |channel| Ok(channel.id))
@@ -154,7 +155,7 @@ fn find_channel(realm: &RealmSnapshot, reader: &User, operand: &NarrowOperand) -
 fn find_user(realm: &RealmSnapshot, reader: &User, operand: &NarrowOperand) -> Result<UserId, NarrowError> {
     let user = match operand {
         NarrowOperand::Number(id) => realm.user(UserId(*id)),
-        other => address_visibility::find_user(realm, reader, &other.show()),
+        other => email_address_visibility::find_user_by_visible_email(realm, reader, &other.show()),
     };
     user.map_or_else(|| bad(format!("unknown user {}", operand.show())), |user| Ok(user.id))
 }
@@ -165,7 +166,7 @@ fn find_users(realm: &RealmSnapshot, reader: &User, operand: &NarrowOperand) -> 
         NarrowOperand::Number(id) => realm.user(UserId(*id)).map(|user| vec![user.id]),
         NarrowOperand::Text(text) => text
             .split(',')
-            .map(|email| address_visibility::find_user(realm, reader, email).map(|user| user.id))
+            .map(|email| email_address_visibility::find_user_by_visible_email(realm, reader, email).map(|user| user.id))
             .collect(),
     };
     let Some(mut users) = found else { return bad(format!("unknown user in {}", operand.show())) };
@@ -178,10 +179,10 @@ fn find_users(realm: &RealmSnapshot, reader: &User, operand: &NarrowOperand) -> 
 fn is(operand: &str) -> Result<NarrowCondition, NarrowError> {
     Ok(match operand {
         "dm" | "private" => NarrowCondition::IsDirect,
-        "starred" => NarrowCondition::IsFlag(Flag::Starred),
+        "starred" => NarrowCondition::IsFlag(MessageFlag::Starred),
         "unread" => NarrowCondition::IsUnread,
         "mentioned" => NarrowCondition::IsMentioned,
-        "alerted" => NarrowCondition::IsFlag(Flag::HasAlertWord),
+        "alerted" => NarrowCondition::IsFlag(MessageFlag::HasAlertWord),
         "resolved" => NarrowCondition::IsResolved,
         other => return bad(format!("unknown 'is' operand {other}")),
     })
@@ -200,18 +201,18 @@ fn has(operand: &str) -> Result<HasOperand, NarrowError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::change::RealmChange;
-    use crate::model::channel::Privacy;
-    use crate::model::realm::RealmRules;
+    use crate::model::channel::ChannelPrivacy;
+    use crate::model::realm::RealmPermissionSettings;
+    use crate::model::realm_change::RealmChange;
     use crate::testing;
 
     fn realm() -> RealmSnapshot {
         testing::realm(
-            RealmRules::default(),
+            RealmPermissionSettings::default(),
             vec![
-                RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
-                RealmChange::Channel(Box::new(testing::channel(21, Privacy::PrivateSharedHistory))),
-                RealmChange::Channel(Box::new(testing::channel(22, Privacy::Public))),
+                RealmChange::Channel(Box::new(testing::channel(20, ChannelPrivacy::Public))),
+                RealmChange::Channel(Box::new(testing::channel(21, ChannelPrivacy::PrivateSharedHistory))),
+                RealmChange::Channel(Box::new(testing::channel(22, ChannelPrivacy::Public))),
                 RealmChange::Subscription(Box::new(testing::subscription(20, 4))),
             ],
         )
@@ -256,8 +257,8 @@ mod tests {
             let of = |condition, negated| NarrowTerm { condition, negated };
             [of(NarrowCondition::Topic("x".to_owned()), false), of(NarrowCondition::IsDirect, negated)]
         };
-        assert!(check_place(&terms(true)).is_ok());
-        let refused = check_place(&terms(false)).unwrap_err();
+        assert!(check_channel_direct_conflict(&terms(true)).is_ok());
+        let refused = check_channel_direct_conflict(&terms(false)).unwrap_err();
         assert_eq!(refused.desc, "No message can be both a channel message and direct message");
     }
 }

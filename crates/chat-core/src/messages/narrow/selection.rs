@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use super::{MessageCandidate, NarrowCondition, NarrowTerm};
+use super::{NarrowCandidate, NarrowCondition, NarrowTerm};
 use crate::id::{ChannelId, MessageId, UserId};
-use crate::model::channel::{Channel, Privacy, SubscriptionPeriod};
-use crate::model::message::{Conversation, Flag, Message, Recipient, topic_key};
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::channel::{Channel, ChannelPrivacy, SubscriptionPeriod};
+use crate::model::message::{Conversation, Message, MessageFlag, Recipient, topic_key};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::permission::access::{ReadableHistory, history};
-use crate::text::search_words::SearchWords;
+use crate::permission::access::{ReadableHistory, readable_history};
+use crate::text_processing::search_words::SearchWords;
 
 /// The messages that match a narrow, limited to those that the reader may read.
 ///
 /// What they may have of a channel is looked up where a message of it is judged, not for all channels beforehand: a
 /// search finds messages in a few of the hundreds that a user is in.
 #[derive(Debug, Clone)]
-pub struct MessageSelection {
+pub struct ReadableMessageSelection {
     /// The reader.
     pub user_id: UserId,
     /// What they ask for.
@@ -43,20 +43,20 @@ enum MessageScope {
     Public,
 }
 
-impl MessageSelection {
-    /// Bounds a narrow by what the reader may have: messages they received, and of a channel that is asked for by
-    /// name, or of all public channels, also the history before them; but not with an `is` term, which asks about
-    /// their own copies. A star makes a copy of any message that they may read.
+impl ReadableMessageSelection {
+    /// Restricts a narrow to messages that the reader received and, for a named channel or all public channels, their
+    /// earlier history. An `is` term excludes that history, as it asks about the reader's own copies; a star makes a
+    /// copy of any readable message.
     #[must_use]
     pub fn new(realm: &Arc<RealmSnapshot>, reader: &User, terms: Vec<NarrowTerm>) -> Self {
-        let asks_own = terms.iter().any(|term| term.condition.asks_flags());
+        let asks_own = terms.iter().any(|term| term.condition.filters_by_flags());
         let mut asked = terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
         let public = !asks_own && asked.any(|asked| matches!(asked, NarrowCondition::PublicChannels));
         let only = terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
             NarrowCondition::Channel(id) => Some(id),
             _ => None,
         });
-        let marked = terms.iter().any(|term| !term.negated && term.condition.asks_own_mark());
+        let marked = terms.iter().any(|term| !term.negated && term.condition.filters_by_self_set_flag());
         let scope = match only {
             Some(id) if marked => MessageScope::Channel(id),
             None if marked => MessageScope::Readable,
@@ -69,19 +69,19 @@ impl MessageSelection {
         Self { user_id: reader.id, terms: searched_once(terms), directs, realm: Arc::clone(realm), scope }
     }
 
-    /// Returns the message whose conversation is asked for.
+    /// Returns the message that the narrow's `with` operator names.
     #[must_use]
-    pub fn asked_with(terms: &[NarrowTerm]) -> Option<MessageId> {
+    pub fn with_operator_message(terms: &[NarrowTerm]) -> Option<MessageId> {
         terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
             NarrowCondition::With(id) => Some(id),
             _ => None,
         })
     }
 
-    /// Returns the terms with those about where replaced by the conversation of a message the reader may read. Without
-    /// one (`None`) the others stay as they are.
+    /// Replaces the terms about where messages are by the conversation of `message`, which the reader may read. With
+    /// `None` the terms stay as they are.
     #[must_use]
-    pub fn with_conversation_of(terms: Vec<NarrowTerm>, message: Option<&Message>) -> Vec<NarrowTerm> {
+    pub fn resolve_with_operator(terms: Vec<NarrowTerm>, message: Option<&Message>) -> Vec<NarrowTerm> {
         let Some(message) = message else { return terms };
         let is_where = |condition: &NarrowCondition| {
             matches!(
@@ -104,56 +104,56 @@ impl MessageSelection {
         kept
     }
 
-    /// Returns whether the reader may have the message, whatever they ask for.
+    /// Returns whether the reader may read the message, regardless of the narrow.
     #[must_use]
-    pub fn permits(&self, message: &MessageCandidate<'_>) -> bool {
+    pub fn may_read(&self, message: &NarrowCandidate<'_>) -> bool {
         match message.recipient {
             Recipient::Direct(_) => self.directs && message.direct_users.binary_search(&self.user_id).is_ok(),
-            Recipient::Channel(id) => {
-                self.bounds(id).is_some_and(|bounds| bounds.permit(message.id, message.content_flags.moved_in))
-            }
+            Recipient::Channel(id) => self
+                .readable_range(id)
+                .is_some_and(|bounds| bounds.contains_message(message.id, message.content_flags.moved_in)),
         }
     }
 
-    /// Returns which messages of a channel the reader may have; `None` when none.
+    /// Returns the range of a channel's messages that the reader may read; `None` when none.
     #[must_use]
-    pub fn bounds(&self, channel: ChannelId) -> Option<ReadableRange<'_>> {
+    pub fn readable_range(&self, channel: ChannelId) -> Option<ReadableChannelRange<'_>> {
         let with_history = match self.scope {
             MessageScope::ReceivedIn(only) | MessageScope::Channel(only) if only != channel => return None,
             MessageScope::Received | MessageScope::ReceivedIn(_) => false,
             MessageScope::Channel(_) | MessageScope::Readable => self.shows_all(channel, |_| true),
-            MessageScope::Public => self.shows_all(channel, |channel| !channel.privacy.is_private()),
+            MessageScope::Public => self.shows_all(channel, |channel| !channel.privacy.is_invite_only()),
         };
         if with_history {
-            return Some(ReadableRange(None));
+            return Some(ReadableChannelRange(None));
         }
-        self.realm.membership(channel, self.user_id).map(|membership| ReadableRange(Some(&membership.spans)))
+        self.realm.membership(channel, self.user_id).map(|membership| ReadableChannelRange(Some(&membership.spans)))
     }
 
     /// Returns whether the channel is one of those that are meant, and all of it is shown to the reader.
     fn shows_all(&self, channel: ChannelId, is_meant: impl FnOnce(&Channel) -> bool) -> bool {
         let known = self.realm.channel(channel).zip(self.realm.user(self.user_id));
         known.is_some_and(|(channel, user)| {
-            is_meant(channel) && history(&self.realm, user, channel) == ReadableHistory::All
+            is_meant(channel) && readable_history(&self.realm, user, channel) == ReadableHistory::All
         })
     }
 
-    /// Returns the channels of which the reader may have messages, in the order of their numbers.
+    /// Returns the channels of which the reader may read messages, in ascending order.
     #[must_use]
-    pub fn channels(&self) -> Vec<ChannelId> {
+    pub fn readable_channels(&self) -> Vec<ChannelId> {
         let mut channels: Vec<ChannelId> = match self.scope {
             MessageScope::ReceivedIn(only) | MessageScope::Channel(only) => vec![only],
-            MessageScope::Received => self.realm.memberships(self.user_id).map(|(id, _)| id).collect(),
+            MessageScope::Received => self.realm.memberships_of_user(self.user_id).map(|(id, _)| id).collect(),
             MessageScope::Public | MessageScope::Readable => self.realm.channels().map(|channel| channel.id).collect(),
         };
-        channels.retain(|id| self.bounds(*id).is_some());
+        channels.retain(|id| self.readable_range(*id).is_some());
         channels.sort_unstable();
         channels
     }
 
-    /// Returns whether a message to a set of users can be among those asked for.
+    /// Returns whether a direct message can match the narrow.
     #[must_use]
-    pub fn may_be_direct(&self) -> bool {
+    pub fn can_match_direct_messages(&self) -> bool {
         let in_channel = |condition: &NarrowCondition| {
             matches!(
                 condition,
@@ -172,9 +172,9 @@ impl MessageSelection {
         )
     }
 
-    /// Returns whether a message in a channel can be among those asked for.
+    /// Returns whether a channel message can match the narrow.
     #[must_use]
-    pub fn may_be_in_channels(&self) -> bool {
+    pub fn can_match_channel_messages(&self) -> bool {
         let is_direct = |condition: &NarrowCondition| {
             matches!(
                 condition,
@@ -184,21 +184,21 @@ impl MessageSelection {
         !self.terms.iter().any(|term| !term.negated && is_direct(&term.condition))
     }
 
-    /// Returns whether a message in the channel can be among those asked for, as far as the channel alone says.
+    /// Returns whether a message in the channel can match the narrow, judged by the channel alone.
     #[must_use]
-    pub fn may_be_in(&self, realm: &RealmSnapshot, id: ChannelId) -> bool {
+    pub fn can_match_channel(&self, realm: &RealmSnapshot, id: ChannelId) -> bool {
         let privacy = || realm.channel(id).map(|channel| channel.privacy);
         self.terms.iter().all(|NarrowTerm { condition, negated }| match condition {
             NarrowCondition::Channel(asked) => (*asked == id) != *negated,
-            NarrowCondition::PublicChannels => privacy().is_some_and(|privacy| !privacy.is_private()) != *negated,
-            NarrowCondition::WebPublicChannels => (privacy() == Some(Privacy::WebPublic)) != *negated,
+            NarrowCondition::PublicChannels => privacy().is_some_and(|privacy| !privacy.is_invite_only()) != *negated,
+            NarrowCondition::WebPublicChannels => (privacy() == Some(ChannelPrivacy::WebPublic)) != *negated,
             _ => true,
         })
     }
 
-    /// Returns whether the narrow asks for nothing but where a message is and whether it was read.
+    /// Returns whether the narrow filters only by conversation and by whether messages are read.
     #[must_use]
-    pub fn asks_place_alone(&self) -> bool {
+    pub fn filters_only_location_or_unread(&self) -> bool {
         self.terms.iter().all(|term| {
             !term.negated
                 && matches!(
@@ -208,40 +208,40 @@ impl MessageSelection {
         })
     }
 
-    /// Returns what is looked for by words.
+    /// Returns the search words of the narrow.
     #[must_use]
-    pub fn sought(&self) -> Option<&SearchWords> {
+    pub fn search_words(&self) -> Option<&SearchWords> {
         self.terms.iter().filter(|term| !term.negated).find_map(|term| match &term.condition {
             NarrowCondition::Search(sought) => Some(sought),
             _ => None,
         })
     }
 
-    /// Returns whether a term looks at more of a message's text than an index of its words tells.
+    /// Returns whether a term needs the text of a message, more than an index of its words has.
     #[must_use]
-    pub fn asks_wording(&self) -> bool {
+    pub fn needs_message_text(&self) -> bool {
         self.terms.iter().any(|term| match &term.condition {
             NarrowCondition::Search(sought) => term.negated || sought.has_phrases(),
             _ => false,
         })
     }
 
-    /// Returns whether any term looks at flags.
+    /// Returns whether any term filters by flags.
     #[must_use]
-    pub fn asks_flags(&self) -> bool {
-        self.terms.iter().any(|term| term.condition.asks_flags())
+    pub fn filters_by_flags(&self) -> bool {
+        self.terms.iter().any(|term| term.condition.filters_by_flags())
     }
 
-    /// Returns whether the message is among those asked for and permitted.
+    /// Returns whether the message matches the narrow and the reader may read it.
     #[must_use]
-    pub fn admits(&self, message: &MessageCandidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
-        self.permits(message) && self.asks_for(message, flags, realm)
+    pub fn matches(&self, message: &NarrowCandidate<'_>, flags: &[MessageFlag], realm: &RealmSnapshot) -> bool {
+        self.may_read(message) && self.asks_for(message, flags, realm)
     }
 
     /// Returns whether the message is among those asked for, without regard to who may read it.
     #[must_use]
-    pub fn asks_for(&self, message: &MessageCandidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
-        self.terms.iter().all(|term| term.holds(message, flags, realm))
+    pub fn asks_for(&self, message: &NarrowCandidate<'_>, flags: &[MessageFlag], realm: &RealmSnapshot) -> bool {
+        self.terms.iter().all(|term| term.matches(message, flags, realm))
     }
 
     /// Returns the conversation the narrow is about, when it names a channel and a topic.
@@ -262,18 +262,18 @@ impl MessageSelection {
 
 /// The range of a channel's messages that a reader may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReadableRange<'a>(Option<&'a [SubscriptionPeriod]>);
+pub struct ReadableChannelRange<'a>(Option<&'a [SubscriptionPeriod]>);
 
-impl<'a> ReadableRange<'a> {
-    /// Between which messages they lie; `None` when they are all there are.
+impl<'a> ReadableChannelRange<'a> {
+    /// Returns the subscription periods whose messages are readable; `None` when all messages of the channel are.
     #[must_use]
-    pub fn spans(self) -> Option<&'a [SubscriptionPeriod]> {
+    pub fn subscription_periods(self) -> Option<&'a [SubscriptionPeriod]> {
         self.0
     }
 
-    /// Returns whether the message is among them; of one that came from another channel that is said.
+    /// Returns whether the message is in the range; `moved_in` tells that it came from another channel.
     #[must_use]
-    pub fn permit(self, message: MessageId, moved_in: bool) -> bool {
+    pub fn contains_message(self, message: MessageId, moved_in: bool) -> bool {
         // A message that came from another channel was not received by who had left before.
         let lasts = |span: &SubscriptionPeriod| !moved_in || span.until.is_none();
         let received = |span: &SubscriptionPeriod| span.contains(message.into()) && lasts(span);
@@ -288,7 +288,7 @@ fn searched_once(terms: Vec<NarrowTerm>) -> Vec<NarrowTerm> {
     for term in terms {
         match term {
             NarrowTerm { condition: NarrowCondition::Search(sought), negated: false } => {
-                all = Some(all.unwrap_or_default().and(&sought));
+                all = Some(all.unwrap_or_default().combined_with(&sought));
             }
             other => kept.push(other),
         }
@@ -300,26 +300,26 @@ fn searched_once(terms: Vec<NarrowTerm>) -> Vec<NarrowTerm> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::DirectId;
-    use crate::model::change::RealmChange;
+    use crate::id::DirectConversationId;
     use crate::model::message::ContentFlags;
-    use crate::model::realm::RealmRules;
+    use crate::model::realm::RealmPermissionSettings;
+    use crate::model::realm_change::RealmChange;
     use crate::testing;
 
     fn realm() -> Arc<RealmSnapshot> {
         Arc::new(testing::realm(
-            RealmRules::default(),
+            RealmPermissionSettings::default(),
             vec![
-                RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
-                RealmChange::Channel(Box::new(testing::channel(21, Privacy::PrivateSharedHistory))),
-                RealmChange::Channel(Box::new(testing::channel(22, Privacy::Public))),
+                RealmChange::Channel(Box::new(testing::channel(20, ChannelPrivacy::Public))),
+                RealmChange::Channel(Box::new(testing::channel(21, ChannelPrivacy::PrivateSharedHistory))),
+                RealmChange::Channel(Box::new(testing::channel(22, ChannelPrivacy::Public))),
                 RealmChange::Subscription(Box::new(testing::subscription(20, 4))),
             ],
         ))
     }
 
-    fn candidate(id: i64, channel: i64) -> MessageCandidate<'static> {
-        MessageCandidate {
+    fn candidate(id: i64, channel: i64) -> NarrowCandidate<'static> {
+        NarrowCandidate {
             id: MessageId(id),
             recipient: Recipient::Channel(ChannelId(channel)),
             direct_users: Vec::new().into(),
@@ -338,9 +338,9 @@ mod tests {
         let channels = |asked: &[NarrowCondition]| {
             let terms =
                 asked.iter().map(|condition| NarrowTerm { condition: condition.clone(), negated: false }).collect();
-            let selection = MessageSelection::new(&realm, reader, terms);
-            assert!(selection.channels().iter().all(|id| selection.bounds(*id).is_some()));
-            selection.channels().into_iter().map(|id| id.0).collect::<Vec<_>>()
+            let selection = ReadableMessageSelection::new(&realm, reader, terms);
+            assert!(selection.readable_channels().iter().all(|id| selection.readable_range(*id).is_some()));
+            selection.readable_channels().into_iter().map(|id| id.0).collect::<Vec<_>>()
         };
         assert_eq!(channels(&[]), [20]);
         assert_eq!(channels(&[NarrowCondition::PublicChannels]), [20, 22]);
@@ -356,9 +356,9 @@ mod tests {
         let reader = realm.user(UserId(4)).unwrap();
         let admitted = |terms: &[NarrowCondition], negated| {
             let terms = terms.iter().map(|condition| NarrowTerm { condition: condition.clone(), negated }).collect();
-            let selection = MessageSelection::new(&realm, reader, terms);
+            let selection = ReadableMessageSelection::new(&realm, reader, terms);
             let asked = [(5, 20), (15, 20), (15, 21), (15, 22)];
-            asked.map(|(id, channel)| selection.admits(&candidate(id, channel), &[], &realm))
+            asked.map(|(id, channel)| selection.matches(&candidate(id, channel), &[], &realm))
         };
         assert_eq!(admitted(&[], false), [false, true, false, false]);
         assert_eq!(admitted(&[NarrowCondition::Channel(ChannelId(20))], false), [true, true, false, false]);
@@ -379,12 +379,12 @@ mod tests {
             NarrowTerm { condition: NarrowCondition::With(MessageId(7)), negated: false },
             NarrowTerm { condition: NarrowCondition::Sender(UserId(2)), negated: false },
         ];
-        assert_eq!(MessageSelection::asked_with(&terms), Some(MessageId(7)));
-        assert_eq!(MessageSelection::with_conversation_of(terms.clone(), None), terms);
+        assert_eq!(ReadableMessageSelection::with_operator_message(&terms), Some(MessageId(7)));
+        assert_eq!(ReadableMessageSelection::resolve_with_operator(terms.clone(), None), terms);
         let message = Message {
             id: MessageId(7),
             sender_id: UserId(2),
-            recipient: Recipient::Direct(DirectId(7)),
+            recipient: Recipient::Direct(DirectConversationId(7)),
             direct_users: vec![UserId(2), UserId(4)],
             topic: String::new(),
             content: String::new(),
@@ -397,7 +397,7 @@ mod tests {
             reactions: Vec::new(),
             submessages: Vec::new(),
         };
-        let followed = MessageSelection::with_conversation_of(terms, Some(&message));
+        let followed = ReadableMessageSelection::resolve_with_operator(terms, Some(&message));
         let conditions: Vec<_> = followed.into_iter().map(|term| term.condition).collect();
         assert_eq!(
             conditions,

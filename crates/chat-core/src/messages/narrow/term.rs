@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use crate::id::{ChannelId, MessageId, UserId};
-use crate::messages::topic_policy::{self, TopicPolicy};
-use crate::model::channel::Privacy;
-use crate::model::message::{ContentFlags, Flag, Message, Recipient, topic_key};
-use crate::model::snapshot::RealmSnapshot;
-use crate::text::search_words::{MessageSearchCache, SearchWords};
+use crate::messages::topic_visibility_policy::{self, TopicVisibilityPolicy};
+use crate::model::channel::ChannelPrivacy;
+use crate::model::message::{ContentFlags, Message, MessageFlag, Recipient, topic_key};
+use crate::model::realm_snapshot::RealmSnapshot;
+use crate::text_processing::search_words::{MessageSearchCache, SearchWords};
 
 /// A term of a narrow; all terms hold at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub enum NarrowCondition {
     /// It is to a set of users.
     IsDirect,
     /// The reader's copy has the flag.
-    IsFlag(Flag),
+    IsFlag(MessageFlag),
     /// The reader has not read it.
     IsUnread,
     /// It mentions the reader in any way.
@@ -76,7 +76,7 @@ pub enum HasOperand {
 
 /// The fields of a message that narrow terms look at.
 #[derive(Debug, Clone)]
-pub struct MessageCandidate<'m> {
+pub struct NarrowCandidate<'m> {
     /// Its number.
     pub id: MessageId,
     /// Where it is.
@@ -105,14 +105,14 @@ pub struct MessageText<'m> {
 }
 
 impl<'m> MessageText<'m> {
-    /// A text that no search has compared yet.
+    /// Returns the text of a message, not yet compared by any search.
     #[must_use]
     pub fn new(content: impl Into<Cow<'m, str>>, html: impl Into<Cow<'m, str>>) -> Self {
         Self { content: content.into(), html: html.into(), cache: MessageSearchCache::default() }
     }
 }
 
-impl<'m> From<&'m Message> for MessageCandidate<'m> {
+impl<'m> From<&'m Message> for NarrowCandidate<'m> {
     fn from(message: &'m Message) -> Self {
         Self {
             id: message.id,
@@ -131,16 +131,16 @@ impl<'m> From<&'m Message> for MessageCandidate<'m> {
 const RESOLVED: &str = "✔ ";
 
 impl NarrowTerm {
-    /// Returns whether the term holds for a message with these flags. [`NarrowCondition::With`] always does: see
-    /// [`Selection::with_conversation_of`](super::Selection::with_conversation_of).
+    /// Returns whether the term matches a message with these flags. [`NarrowCondition::With`] always does: see
+    /// [`ReadableMessageSelection::resolve_with_operator`](super::ReadableMessageSelection::resolve_with_operator).
     #[must_use]
-    pub fn holds(&self, message: &MessageCandidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
+    pub fn matches(&self, message: &NarrowCandidate<'_>, flags: &[MessageFlag], realm: &RealmSnapshot) -> bool {
         self.condition.holds(message, flags, realm) != self.negated
     }
 }
 
 impl NarrowCondition {
-    fn holds(&self, message: &MessageCandidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
+    fn holds(&self, message: &NarrowCandidate<'_>, flags: &[MessageFlag], realm: &RealmSnapshot) -> bool {
         let channel = || match message.recipient {
             Recipient::Channel(id) => Some(id),
             Recipient::Direct(_) => None,
@@ -149,15 +149,15 @@ impl NarrowCondition {
         let is_direct = matches!(message.recipient, Recipient::Direct(_));
         match self {
             Self::Channel(id) => message.recipient == Recipient::Channel(*id),
-            Self::PublicChannels => privacy().is_some_and(|privacy| !privacy.is_private()),
-            Self::WebPublicChannels => privacy() == Some(Privacy::WebPublic),
+            Self::PublicChannels => privacy().is_some_and(|privacy| !privacy.is_invite_only()),
+            Self::WebPublicChannels => privacy() == Some(ChannelPrivacy::WebPublic),
             Self::Topic(key) => !is_direct && topic_key(&message.topic) == *key,
             Self::Direct(users) => is_direct && message.direct_users == *users,
             Self::DirectIncluding(user) => is_direct && message.direct_users.contains(user),
             Self::Sender(user) => message.sender_id == *user,
             Self::IsDirect => is_direct,
             Self::IsFlag(flag) => flags.contains(flag),
-            Self::IsUnread => !flags.contains(&Flag::Read),
+            Self::IsUnread => !flags.contains(&MessageFlag::Read),
             Self::IsMentioned => flags.iter().any(|flag| flag.is_mention()),
             Self::IsResolved => message.topic.starts_with(RESOLVED),
             Self::Has(HasOperand::Attachment) => message.content_flags.has_attachment,
@@ -168,31 +168,31 @@ impl NarrowCondition {
             Self::With(_) => true,
             Self::Search(sought) => {
                 let finds = |text: &MessageText<'_>| {
-                    sought.finds_cached(&text.cache, &message.topic, &text.content, &text.html)
+                    sought.matches_message_cached(&text.cache, &message.topic, &text.content, &text.html)
                 };
                 message.wording.as_ref().is_none_or(finds)
             }
             Self::IsFollowed(user) => channel().is_some_and(|channel| {
-                topic_policy::of(realm, *user, channel, &message.topic) == TopicPolicy::Followed
+                topic_visibility_policy::topic_visibility_policy_of(realm, *user, channel, &message.topic)
+                    == TopicVisibilityPolicy::Followed
             }),
             Self::IsMuted(user) => {
-                channel().is_some_and(|channel| topic_policy::mutes(realm, *user, channel, &message.topic))
+                channel().is_some_and(|channel| topic_visibility_policy::mutes(realm, *user, channel, &message.topic))
             }
-            Self::InHome(user) => {
-                channel().is_none_or(|channel| !topic_policy::is_muted(realm, *user, channel, &message.topic))
-            }
+            Self::InHome(user) => channel()
+                .is_none_or(|channel| !topic_visibility_policy::is_topic_muted(realm, *user, channel, &message.topic)),
         }
     }
 
-    /// Returns whether the reader's own flags decide it.
+    /// Returns whether the condition depends on the reader's own flags.
     #[must_use]
-    pub fn asks_flags(&self) -> bool {
+    pub fn filters_by_flags(&self) -> bool {
         matches!(self, Self::IsFlag(_) | Self::IsUnread | Self::IsMentioned)
     }
 
-    /// Returns whether the reader put the flag that it asks for on messages by themselves, received or not.
+    /// Returns whether the condition filters by a flag that readers set themselves, on received messages or not.
     #[must_use]
-    pub fn asks_own_mark(&self) -> bool {
-        matches!(self, Self::IsFlag(Flag::Starred | Flag::Collapsed))
+    pub fn filters_by_self_set_flag(&self) -> bool {
+        matches!(self, Self::IsFlag(MessageFlag::Starred | MessageFlag::Collapsed))
     }
 }

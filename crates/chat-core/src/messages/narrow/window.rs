@@ -1,7 +1,7 @@
 //! Some of the messages of a narrow, around an anchor.
 
 use crate::id::MessageId;
-use crate::limits::MAX_WINDOW;
+use crate::limits::MAX_MESSAGES_PER_RESPONSE;
 
 /// The anchor of a message window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +16,8 @@ pub enum Anchor {
     FirstUnread,
 }
 
-/// The anchor the wire gives for "after the last".
-pub const NEWEST: MessageId = MessageId(10_000_000_000_000_000);
+/// The message id that the wire uses as the anchor "newest".
+pub const NEWEST_ANCHOR: MessageId = MessageId(10_000_000_000_000_000);
 
 /// A number of messages before and after an anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,15 +34,15 @@ pub struct MessageWindow {
 
 /// The reason why a message window is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum WindowError {
+pub enum MessageWindowError {
     /// Nobody said where.
     #[error("Missing 'anchor' argument.")]
     NoAnchor,
     /// Neither a number nor one of the words.
     #[error("Invalid anchor")]
     BadAnchor,
-    /// More than [`MAX_WINDOW`] messages.
-    #[error("Too many messages requested (maximum {MAX_WINDOW}).")]
+    /// More than [`MAX_MESSAGES_PER_RESPONSE`] messages.
+    #[error("Too many messages requested (maximum {MAX_MESSAGES_PER_RESPONSE}).")]
     TooMany,
     /// A hole in the middle.
     #[error("The anchor can only be excluded at an end of the range")]
@@ -50,15 +50,15 @@ pub enum WindowError {
 }
 
 impl Anchor {
-    /// Reads the wire's `anchor`. `first_unread` is its older form, which wins.
+    /// Parses the wire's `anchor`; `first_unread`, its older form, wins over it.
     ///
     /// # Errors
-    /// [`WindowError::NoAnchor`] and [`WindowError::BadAnchor`].
-    pub fn parse(written: Option<&str>, first_unread: bool) -> Result<Self, WindowError> {
+    /// [`MessageWindowError::NoAnchor`] and [`MessageWindowError::BadAnchor`].
+    pub fn parse(written: Option<&str>, first_unread: bool) -> Result<Self, MessageWindowError> {
         if first_unread {
             return Ok(Self::FirstUnread);
         }
-        match written.ok_or(WindowError::NoAnchor)? {
+        match written.ok_or(MessageWindowError::NoAnchor)? {
             "oldest" => Ok(Self::Oldest),
             "newest" => Ok(Self::Newest),
             "first_unread" => Ok(Self::FirstUnread),
@@ -67,28 +67,28 @@ impl Anchor {
     }
 
     /// A number beyond all messages is held at the end it is beyond.
-    fn numbered(text: &str) -> Result<Self, WindowError> {
+    fn numbered(text: &str) -> Result<Self, MessageWindowError> {
         let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(WindowError::BadAnchor);
+            return Err(MessageWindowError::BadAnchor);
         }
-        let beyond = if text.starts_with('-') { 0 } else { NEWEST.0 };
+        let beyond = if text.starts_with('-') { 0 } else { NEWEST_ANCHOR.0 };
         let number: i64 = text.parse().unwrap_or(beyond);
-        Ok(Self::At(MessageId(number.clamp(0, NEWEST.0))))
+        Ok(Self::At(MessageId(number.clamp(0, NEWEST_ANCHOR.0))))
     }
 }
 
 impl MessageWindow {
-    /// A window of a size that is answered.
+    /// Returns a window of messages around an anchor, when its size is allowed.
     ///
     /// # Errors
-    /// [`WindowError::TooMany`] and [`WindowError::AnchorExcluded`].
-    pub fn new(anchor: Anchor, (before, after): (u64, u64), include_anchor: bool) -> Result<Self, WindowError> {
-        if before.saturating_add(after) > MAX_WINDOW {
-            return Err(WindowError::TooMany);
+    /// [`MessageWindowError::TooMany`] and [`MessageWindowError::AnchorExcluded`].
+    pub fn new(anchor: Anchor, (before, after): (u64, u64), include_anchor: bool) -> Result<Self, MessageWindowError> {
+        if before.saturating_add(after) > MAX_MESSAGES_PER_RESPONSE {
+            return Err(MessageWindowError::TooMany);
         }
         if before > 0 && after > 0 && !include_anchor {
-            return Err(WindowError::AnchorExcluded);
+            return Err(MessageWindowError::AnchorExcluded);
         }
         Ok(Self { anchor, before, after, include_anchor })
     }
@@ -105,20 +105,20 @@ mod tests {
         assert_eq!(parse("newest"), Ok(Anchor::Newest));
         assert_eq!(parse("oldest"), Ok(Anchor::Oldest));
         assert_eq!(parse("first_unread"), Ok(Anchor::FirstUnread));
-        assert_eq!([parse("17"), parse("-5"), parse(&"9".repeat(40))], [at(17), at(0), at(NEWEST.0)]);
+        assert_eq!([parse("17"), parse("-5"), parse(&"9".repeat(40))], [at(17), at(0), at(NEWEST_ANCHOR.0)]);
         assert_eq!(parse(&format!("-{}", "9".repeat(40))), at(0));
         for odd in ["", "x", "1.5", "-", "--1", "0x1"] {
-            assert_eq!(parse(odd), Err(WindowError::BadAnchor), "{odd}");
+            assert_eq!(parse(odd), Err(MessageWindowError::BadAnchor), "{odd}");
         }
-        assert_eq!(Anchor::parse(None, false), Err(WindowError::NoAnchor));
+        assert_eq!(Anchor::parse(None, false), Err(MessageWindowError::NoAnchor));
         assert_eq!(Anchor::parse(Some("0"), true), Ok(Anchor::FirstUnread));
     }
 
     #[test]
     fn a_window_has_a_size_and_no_hole() {
         assert!(MessageWindow::new(Anchor::Newest, (5_000, 0), false).is_ok());
-        assert_eq!(MessageWindow::new(Anchor::Newest, (2_500, 2_501), true), Err(WindowError::TooMany));
-        assert_eq!(MessageWindow::new(Anchor::Newest, (u64::MAX, 1), true), Err(WindowError::TooMany));
-        assert_eq!(MessageWindow::new(Anchor::Newest, (1, 1), false), Err(WindowError::AnchorExcluded));
+        assert_eq!(MessageWindow::new(Anchor::Newest, (2_500, 2_501), true), Err(MessageWindowError::TooMany));
+        assert_eq!(MessageWindow::new(Anchor::Newest, (u64::MAX, 1), true), Err(MessageWindowError::TooMany));
+        assert_eq!(MessageWindow::new(Anchor::Newest, (1, 1), false), Err(MessageWindowError::AnchorExcluded));
     }
 }

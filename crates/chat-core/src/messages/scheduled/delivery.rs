@@ -8,13 +8,16 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt as _;
 
-use super::{MAX_LATE_S, ScheduledEnd, ScheduledError, ScheduledMessage, ScheduledOutcome, ScheduledStore};
-use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
+use super::{
+    MAX_DELIVERY_DELAY_S, ScheduledEndOutcome, ScheduledMessage, ScheduledMessageEnd, ScheduledMessageError,
+    ScheduledMessageStore,
+};
+use crate::event_log::decision_queue::{MAX_DECISION_ATTEMPTS, StaleDecisionError};
 use crate::messages::compose::{ComposedMessage, RequestedRecipient, SendRequest};
-use crate::messages::ports::{MessagePorts, WorkflowError};
-use crate::messages::send::compose;
-use crate::messages::topic_policy::automatic::{self, SentTopic};
-use crate::permission::entry;
+use crate::messages::send::compose_message;
+use crate::messages::topic_visibility_policy::automatic_policies::{self, SentTopic};
+use crate::messages::workflow_context::{MessageWorkflowContext, MessageWorkflowError};
+use crate::permission::authentication;
 
 /// Messages of one look. When there are so many, there may be more.
 const AT_ONCE: usize = 100;
@@ -26,26 +29,29 @@ const PANICKED: &str = "Internal server error";
 /// The reason why a message that is due is not sent.
 enum DueError {
     /// The server failed: the message waits for the next look.
-    Failed(WorkflowError),
+    Failed(MessageWorkflowError),
     /// The message is refused, for this reason in words for its sender.
     Refused(String),
 }
 
-impl From<WorkflowError> for DueError {
-    fn from(error: WorkflowError) -> Self {
+impl From<MessageWorkflowError> for DueError {
+    fn from(error: MessageWorkflowError) -> Self {
         match error {
-            WorkflowError::Store(_) | WorkflowError::Stale(_) => Self::Failed(error),
+            MessageWorkflowError::Store(_) | MessageWorkflowError::Stale(_) => Self::Failed(error),
             refusal => Self::Refused(refusal.to_string()),
         }
     }
 }
 
-/// Ends the waiting of messages whose time has come. Returns whether there may be more of them.
+/// Sends the scheduled messages that are due, or marks them as failed. Returns whether there may be more.
 ///
 /// # Errors
 /// When the server failed for one of them; the others are settled all the same.
-pub async fn send_due(ports: &MessagePorts<'_>, scheduled: &dyn ScheduledStore) -> Result<bool, WorkflowError> {
-    let due = scheduled.due(ports.now_s, AT_ONCE).await?;
+pub async fn send_due_scheduled_messages(
+    ports: &MessageWorkflowContext<'_>,
+    scheduled: &dyn ScheduledMessageStore,
+) -> Result<bool, MessageWorkflowError> {
+    let due = scheduled.due_scheduled_messages(ports.now_s, AT_ONCE).await?;
     let (mut failed, found) = (None, due.len());
     for message in &due {
         if let Err(error) = deliver(ports, scheduled, message).await {
@@ -58,62 +64,65 @@ pub async fn send_due(ports: &MessagePorts<'_>, scheduled: &dyn ScheduledStore) 
 
 /// Sends one, or has it fail.
 async fn deliver(
-    ports: &MessagePorts<'_>,
-    scheduled: &dyn ScheduledStore,
+    ports: &MessageWorkflowContext<'_>,
+    scheduled: &dyn ScheduledMessageStore,
     message: &ScheduledMessage,
-) -> Result<(), WorkflowError> {
+) -> Result<(), MessageWorkflowError> {
     let mut heard_of = None;
-    for _ in 0..DECISIONS_MAX {
+    for _ in 0..MAX_DECISION_ATTEMPTS {
         let composing = AssertUnwindSafe(compose_due(ports, message)).catch_unwind();
         let composed = composing.await.unwrap_or_else(|_| Err(DueError::Refused(PANICKED.to_owned())));
         let (end, topic) = match composed {
             Ok(composed) => {
                 let topic = SentTopic::of(&composed);
-                (ScheduledEnd::Sent(Box::new(composed.message)), topic)
+                (ScheduledMessageEnd::Sent(Box::new(composed.message)), topic)
             }
             Err(DueError::Failed(failure)) => return Err(failure),
             // Another node may have changed what it is refused for.
-            Err(_) if heard_of.is_none_or(|changed| changed < ports.realm().changed()) => {
-                ports.realm.refresh().await?;
-                heard_of = Some(ports.realm().changed());
+            Err(_) if heard_of.is_none_or(|changed| changed < ports.snapshot().changed_at()) => {
+                ports.realm.refresh_realm().await?;
+                heard_of = Some(ports.snapshot().changed_at());
                 continue;
             }
             Err(DueError::Refused(failure)) => (failed(ports, message, failure).await?, None),
         };
-        match scheduled.settle(message, end, ports.now_s).await? {
-            ScheduledOutcome::Done { sent } => {
+        match scheduled.end_scheduled_message(message, end, ports.now_s).await? {
+            ScheduledEndOutcome::Done { sent } => {
                 if let Some((topic, id)) = topic.zip(sent) {
-                    automatic::after_sending(ports, message.user_id, &topic, id).await;
+                    automatic_policies::after_sending(ports, message.user_id, &topic, id).await;
                 }
                 return Ok(());
             }
-            ScheduledOutcome::Gone => return Ok(()),
-            ScheduledOutcome::Stale => {}
+            ScheduledEndOutcome::Gone => return Ok(()),
+            ScheduledEndOutcome::Stale => {}
         }
     }
     Err(StaleDecisionError("the realm").into())
 }
 
-async fn compose_due(ports: &MessagePorts<'_>, message: &ScheduledMessage) -> Result<ComposedMessage, DueError> {
-    if ports.now_s - message.due_s > MAX_LATE_S {
-        return Err(WorkflowError::from(ScheduledError::TooLate).into());
+async fn compose_due(
+    ports: &MessageWorkflowContext<'_>,
+    message: &ScheduledMessage,
+) -> Result<ComposedMessage, DueError> {
+    if ports.now_s - message.due_s > MAX_DELIVERY_DELAY_S {
+        return Err(MessageWorkflowError::from(ScheduledMessageError::TooLate).into());
     }
-    let realm = ports.realm();
-    let sender = entry::account(&realm, message.user_id).map_err(WorkflowError::from)?;
-    Ok(compose(ports, &realm, sender, message.send_request()).await?)
+    let realm = ports.snapshot();
+    let sender = authentication::find_active_account(&realm, message.user_id).map_err(MessageWorkflowError::from)?;
+    Ok(compose_message(ports, &realm, sender, message.to_send_request()).await?)
 }
 
 /// Not specified how a sender learns of it. No account here speaks for the server, so the notice is, unread, among the
 /// messages they send to themselves; a sender who cannot have any, because their account is closed, gets none.
 async fn failed(
-    ports: &MessagePorts<'_>,
+    ports: &MessageWorkflowContext<'_>,
     message: &ScheduledMessage,
     failure: String,
-) -> Result<ScheduledEnd, WorkflowError> {
-    let realm = ports.realm();
+) -> Result<ScheduledMessageEnd, MessageWorkflowError> {
+    let realm = ports.snapshot();
     let sender = realm.user(message.user_id).filter(|user| user.is_active);
-    let Some(sender) = sender else { return Ok(ScheduledEnd::Failed { failure, notice: None }) };
-    let content = message.notice(&failure);
+    let Some(sender) = sender else { return Ok(ScheduledMessageEnd::Failed { failure, notice: None }) };
+    let content = message.failure_notice(&failure);
     let to = [message.user_id];
     let request = SendRequest {
         to: RequestedRecipient::Ids(&to),
@@ -123,10 +132,10 @@ async fn failed(
         local: None,
         widget: None,
     };
-    let notice = match compose(ports, &realm, sender, request).await.map_err(DueError::from) {
+    let notice = match compose_message(ports, &realm, sender, request).await.map_err(DueError::from) {
         Ok(composed) => Some(Box::new(composed.message)),
         Err(DueError::Failed(failure)) => return Err(failure),
         Err(DueError::Refused(_)) => None,
     };
-    Ok(ScheduledEnd::Failed { failure, notice })
+    Ok(ScheduledMessageEnd::Failed { failure, notice })
 }

@@ -7,34 +7,34 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// The bearer secret of a user: 32 letters and digits.
+/// The API key of a user: a secret of 32 letters and digits.
 ///
 /// The server gives it back to its owner on every login, so the table of credentials holds it, encrypted. Memory and the
 /// log hold its [`KeyHash`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
-/// A text that has not the form of an API key.
+/// A text that does not have the form of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Malformed API key")]
-pub struct MalformedKey;
+pub struct MalformedApiKey;
 
 impl ApiKey {
-    /// Letters and digits of a key.
+    /// The number of letters and digits of an API key.
     pub const LENGTH: usize = 32;
     const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-    /// Reads a key.
+    /// Parses an API key.
     ///
     /// # Errors
     /// When it is not 32 ASCII letters and digits.
-    pub fn parse(written: &str) -> Result<Self, MalformedKey> {
+    pub fn parse(written: &str) -> Result<Self, MalformedApiKey> {
         let fits = written.len() == Self::LENGTH && written.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if fits { Ok(Self(written.to_owned())) } else { Err(MalformedKey) }
+        if fits { Ok(Self(written.to_owned())) } else { Err(MalformedApiKey) }
     }
 
-    /// Makes a key out of random bytes, of which it wants 64 to be sure of enough: bytes that would favour some
-    /// letters are skipped. `None` when too many were (once in 10²² draws of 64 bytes).
+    /// Makes an API key from random bytes, skipping those that would favour some letters; 64 bytes are enough. `None`
+    /// when too many were skipped (once in 10²² draws of 64 bytes).
     #[must_use]
     pub fn from_random(bytes: &[u8]) -> Option<Self> {
         let letters = bytes.iter().filter(|byte| **byte < 248);
@@ -43,7 +43,7 @@ impl ApiKey {
         Self::parse(&key).ok()
     }
 
-    /// Returns the key itself, for its owner and for who encrypts it.
+    /// Returns the secret text of the key, for its owner and for encryption.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -56,7 +56,7 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// The keyed hash of an [`ApiKey`], by which the key is found: made by a [`KeyHasher`].
+/// The keyed hash of an [`ApiKey`] or link secret, by which it is found: made by a [`KeyHasher`].
 ///
 /// Equality need not take constant time: a caller who does not know the key of the hash cannot choose how much of it
 /// agrees.
@@ -65,17 +65,17 @@ impl fmt::Debug for ApiKey {
 pub struct KeyHash(pub [u8; 32]);
 
 /// Makes the [`KeyHash`]es of one database: HMAC-SHA-256, under a key of that database, of the SHA-256 of an API key.
-/// So hashes of two databases cannot be compared, and nobody who reads one can tell whether a key belongs to it.
+/// So hashes of two databases cannot be compared, and a hash does not tell its reader whether a key belongs to it.
 ///
-/// The digest inside is what earlier versions stored: [`KeyHasher::upgrade`] makes a keyed hash of one.
+/// The digest inside is what earlier versions stored: [`KeyHasher::upgrade_digest`] makes a keyed hash of one.
 #[derive(Clone)]
 pub struct KeyHasher(Arc<Hmac<Sha256>>);
 
 impl KeyHasher {
-    /// Bytes of the key of the hash: a block of SHA-256.
+    /// The length of the hasher's own key, in bytes: a block of SHA-256.
     pub const KEY_BYTES: usize = 64;
 
-    /// A hasher under a random key.
+    /// Makes a hasher with a random key.
     #[must_use]
     pub fn new(key: &[u8; Self::KEY_BYTES]) -> Self {
         Self(Arc::new(Hmac::new(key.into())))
@@ -84,12 +84,12 @@ impl KeyHasher {
     /// Returns the keyed hash of a key.
     #[must_use]
     pub fn hash(&self, key: &ApiKey) -> KeyHash {
-        self.upgrade(KeyHash(Sha256::digest(&key.0).into()))
+        self.upgrade_digest(KeyHash(Sha256::digest(&key.0).into()))
     }
 
-    /// Returns the keyed hash of the key whose SHA-256 is `digest`.
+    /// Returns the keyed hash for an unkeyed SHA-256 digest of a key, as earlier versions stored it.
     #[must_use]
-    pub fn upgrade(&self, digest: KeyHash) -> KeyHash {
+    pub fn upgrade_digest(&self, digest: KeyHash) -> KeyHash {
         KeyHash(self.0.as_ref().clone().chain_update(digest.0).finalize().into_bytes().into())
     }
 }
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(ApiKey::parse(key.expose()), Ok(key.clone()));
         assert_eq!(format!("{key:?}"), "ApiKey(…)");
         for malformed in ["", "short", &"a".repeat(33), &"-".repeat(32), &"ä".repeat(16)] {
-            assert_eq!(ApiKey::parse(malformed), Err(MalformedKey), "{malformed}");
+            assert_eq!(ApiKey::parse(malformed), Err(MalformedApiKey), "{malformed}");
         }
         assert_eq!(ApiKey::from_random(&[255; 64]), None);
     }
@@ -128,7 +128,7 @@ mod tests {
         let key = ApiKey::from_random(&[5; 64]).unwrap();
         let (hasher, other) = (KeyHasher::new(&[7; 64]), KeyHasher::new(&[8; 64]));
         let digest = KeyHash(Sha256::digest(key.expose()).into());
-        assert_eq!(hasher.hash(&key), hasher.upgrade(digest));
+        assert_eq!(hasher.hash(&key), hasher.upgrade_digest(digest));
         assert_ne!(hasher.hash(&key), other.hash(&key));
         assert_ne!(hasher.hash(&key), digest);
         assert_eq!(format!("{hasher:?}"), "KeyHasher(…)");

@@ -12,13 +12,13 @@ use super::{ApiKey, KeyHash, KeyHasher};
 pub struct InvitationSecret(ApiKey);
 
 impl InvitationSecret {
-    /// A secret out of random letters.
+    /// Makes a secret from random letters and digits.
     #[must_use]
     pub fn new(letters: ApiKey) -> Self {
         Self(letters)
     }
 
-    /// Reads a secret.
+    /// Parses the secret part of an invitation link.
     ///
     /// # Errors
     /// When it is not 32 ASCII letters and digits.
@@ -26,13 +26,13 @@ impl InvitationSecret {
         ApiKey::parse(written).map(Self).map_err(|_| MalformedInvitationLink)
     }
 
-    /// Returns the secret itself, for links and for who encrypts it.
+    /// Returns the secret text, for links and for encryption.
     #[must_use]
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
 
-    /// Its keyed hash, by which the realm of that hasher knows it.
+    /// Returns the keyed hash of the secret, by which the realm of that hasher knows it.
     #[must_use]
     pub fn hash(&self, hasher: &KeyHasher) -> KeyHash {
         hasher.hash(&self.0)

@@ -1,9 +1,9 @@
 use super::work::{CLAIM_S, ClaimedExport, ExportClaim, ExportEnd};
 use super::*;
+use crate::event_log::event::LogRecord;
 use crate::id::EventId;
-use crate::log::event::EventRecord;
-use crate::model::change::UserItemKind;
-use crate::model::realm::RealmRules;
+use crate::model::realm::RealmPermissionSettings;
+use crate::model::realm_change::UserItemKind;
 use crate::testing::{self, NOW_S};
 
 const URL: &str = "https://chat.example.org";
@@ -26,14 +26,14 @@ struct TestRealm {
 
 impl TestRealm {
     fn new(more: Vec<RealmChange>) -> Self {
-        Self { realm: testing::realm(RealmRules::default(), more), now_s: NOW_S }
+        Self { realm: testing::realm(RealmPermissionSettings::default(), more), now_s: NOW_S }
     }
 
     fn decide<T>(&mut self, decide: impl Fn(&RealmSnapshot, &mut RealmCommit) -> T) -> T {
         let mut commit = RealmCommit { at_s: self.now_s, ..RealmCommit::default() };
         let outcome = decide(&self.realm, &mut commit);
-        let at = EventId(self.realm.at().0 + 1);
-        self.realm = self.realm.with(&EventRecord::new(at, self.now_s, commit.changes, None));
+        let at = EventId(self.realm.log_position().0 + 1);
+        self.realm = self.realm.after_record(&LogRecord::new(at, self.now_s, commit.changes, None));
         outcome
     }
 
@@ -177,7 +177,7 @@ fn the_oldest_exports_without_an_archive_leave_a_full_list() {
             status: DataExportStatus::Failed { at_s: 1 },
             has_bytes,
         };
-        RealmChange::Item { kind: ItemKind::DataExport, id, document: Some(json!(export)) }
+        RealmChange::Item { kind: RealmItemKind::DataExport, id, document: Some(json!(export)) }
     };
     let last = i64::try_from(MAX_LISTED).unwrap();
     let mut test = TestRealm::new((1..=last).map(|id| old(id, id == 1)).collect());
@@ -188,9 +188,9 @@ fn the_oldest_exports_without_an_archive_leave_a_full_list() {
 
 #[test]
 fn a_bot_has_the_consent_of_its_owner() {
-    use crate::model::user::{Bot, BotKind};
+    use crate::model::user::{BotKind, BotProperties};
     let bot = |id: i64, owner: i64| {
-        let bot = Some(Bot { kind: BotKind::Generic, owner_id: Some(UserId(owner)) });
+        let bot = Some(BotProperties { kind: BotKind::Generic, owner_id: Some(UserId(owner)) });
         RealmChange::User(Box::new(User { bot, ..testing::user(id, Role::Member) }))
     };
     let test = TestRealm::new(vec![bot(7, 4), bot(8, 3), bot(9, 3), consent(4), consent(9)]);

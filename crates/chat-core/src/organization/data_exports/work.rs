@@ -5,8 +5,8 @@
 //! again, because what ended one node may end the next.
 
 use super::{ARCHIVE_KEPT_S, DataExport, DataExportStatus, DataExportType, all, change, find};
-use crate::log::commit::RealmCommit;
-use crate::model::snapshot::RealmSnapshot;
+use crate::event_log::realm_commit::RealmCommit;
+use crate::model::realm_snapshot::RealmSnapshot;
 
 /// Seconds for which a claim holds. Clocks of two nodes may differ by less: what a node writes whose claim was taken for
 /// ended is thrown away.

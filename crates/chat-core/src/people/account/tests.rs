@@ -1,21 +1,21 @@
 use super::*;
+use crate::event_log::event::{EventBody, LogRecord};
 use crate::id::{EventId, UserGroupId};
-use crate::log::event::{EventBody, EventRecord};
-use crate::model::channel::Privacy;
-use crate::model::group::{GroupSetting, UserGroup};
-use crate::model::realm::RealmRules;
-use crate::model::user::{Bot, BotKind, FullNameError, MalformedEmail};
+use crate::model::channel::ChannelPrivacy;
+use crate::model::group::{GroupSettingValue, UserGroup};
+use crate::model::realm::RealmPermissionSettings;
+use crate::model::user::{BotKind, BotProperties, FullNameError, MalformedEmail};
 use crate::testing::{self, NOW_S};
 
 fn group(system: SystemGroup, id: i64) -> RealmChange {
     RealmChange::Group(Box::new(UserGroup {
         id: UserGroupId(id),
-        name: system.name().to_owned(),
+        name: system.wire_name().to_owned(),
         description: String::new(),
         system: Some(system),
         members: Vec::new(),
         subgroups: Vec::new(),
-        can_mention: GroupSetting::Group(UserGroupId(id)),
+        can_mention: GroupSettingValue::Group(UserGroupId(id)),
         is_deactivated: false,
         origin: None,
     }))
@@ -25,13 +25,13 @@ fn group(system: SystemGroup, id: i64) -> RealmChange {
 /// archived); user 4's bot 8; some groups of the system from 30 on.
 fn realm() -> RealmSnapshot {
     let mut bot = testing::user(8, Role::Member);
-    bot.bot = Some(Bot { kind: BotKind::Generic, owner_id: Some(UserId(4)) });
-    let archived = Channel { is_archived: true, ..testing::channel(22, Privacy::Public) };
-    let default = |id| RealmChange::Item { kind: ItemKind::DefaultChannel, id, document: Some(json!({})) };
+    bot.bot = Some(BotProperties { kind: BotKind::Generic, owner_id: Some(UserId(4)) });
+    let archived = Channel { is_archived: true, ..testing::channel(22, ChannelPrivacy::Public) };
+    let default = |id| RealmChange::Item { kind: RealmItemKind::DefaultChannel, id, document: Some(json!({})) };
     let changes = vec![
         RealmChange::User(Box::new(bot)),
-        RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
-        RealmChange::Channel(Box::new(testing::channel(21, Privacy::PrivateSharedHistory))),
+        RealmChange::Channel(Box::new(testing::channel(20, ChannelPrivacy::Public))),
+        RealmChange::Channel(Box::new(testing::channel(21, ChannelPrivacy::PrivateSharedHistory))),
         RealmChange::Channel(Box::new(archived)),
         default(20),
         default(22),
@@ -41,7 +41,7 @@ fn realm() -> RealmSnapshot {
         group(SystemGroup::Members, 32),
         group(SystemGroup::Everyone, 33),
     ];
-    testing::realm(RealmRules::default(), changes)
+    testing::realm(RealmPermissionSettings::default(), changes)
 }
 
 fn events_of(commit: &RealmCommit) -> Vec<(EventAudience, Value)> {
@@ -78,7 +78,7 @@ fn no_consent(user_id: i64) -> Value {
 fn a_new_account_is_in_the_default_channels_in_use_and_everybody_hears_of_it() {
     let realm = realm();
     let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
-    let id = create(&realm, &new(" Eve@example.org ", " Eve "), &mut commit).unwrap();
+    let id = create_account(&realm, &new(" Eve@example.org ", " Eve "), &mut commit).unwrap();
     let events = events_of(&commit);
     assert_eq!((&events[0].1["type"], &events[0].1["op"]), (&json!("realm_user"), &json!("add")));
     let person = &events[0].1["person"];
@@ -92,8 +92,8 @@ fn a_new_account_is_in_the_default_channels_in_use_and_everybody_hears_of_it() {
     after.push((EventAudience::Administrators, no_consent(id.0)));
     after.push((watchers, peer));
     assert_eq!(events[1..], after);
-    let next = realm.with(&EventRecord::new(EventId(60), NOW_S, commit.changes, None));
-    let eve = next.user_by_key(&next.key_hasher().hash(&ApiKey::from_random(&[5; 64]).unwrap())).unwrap();
+    let next = realm.after_record(&LogRecord::new(EventId(60), NOW_S, commit.changes, None));
+    let eve = next.user_by_key_hash(&next.key_hasher().hash(&ApiKey::from_random(&[5; 64]).unwrap())).unwrap();
     assert_eq!((eve.id, eve.joined_s, eve.role), (id, NOW_S, Role::Member));
     assert!(next.subscription(ChannelId(20), id).is_some() && next.subscription(ChannelId(22), id).is_none());
     assert_eq!(commit.credentials.len(), 2);
@@ -103,10 +103,10 @@ fn a_new_account_is_in_the_default_channels_in_use_and_everybody_hears_of_it() {
 fn an_account_needs_a_name_and_an_address_nobody_has() {
     let realm = realm();
     let mut commit = RealmCommit::default();
-    let mut refused = |email, name| create(&realm, &new(email, name), &mut commit).unwrap_err();
-    assert_eq!(refused("USER4@example.org", "Eve"), AccountError::EmailTaken("USER4@example.org".to_owned()));
-    assert_eq!(refused("eve", "Eve"), AccountError::Email(MalformedEmail));
-    assert_eq!(refused("eve@example.org", "E"), AccountError::FullName(FullNameError::TooShort));
+    let mut refused = |email, name| create_account(&realm, &new(email, name), &mut commit).unwrap_err();
+    assert_eq!(refused("USER4@example.org", "Eve"), AccountChangeError::EmailTaken("USER4@example.org".to_owned()));
+    assert_eq!(refused("eve", "Eve"), AccountChangeError::Email(MalformedEmail));
+    assert_eq!(refused("eve@example.org", "E"), AccountChangeError::FullName(FullNameError::TooShort));
     assert!(commit.changes.is_empty() && commit.events.is_empty() && commit.credentials.is_empty());
 }
 
@@ -115,12 +115,12 @@ fn another_name_is_told_once() {
     let realm = realm();
     let user = realm.user(UserId(4)).unwrap();
     let mut commit = RealmCommit::default();
-    rename(user, "User 4 ", &mut commit).unwrap();
+    rename_user(user, "User 4 ", &mut commit).unwrap();
     assert_eq!(events_of(&commit), []);
-    rename(user, "Dan", &mut commit).unwrap();
+    rename_user(user, "Dan", &mut commit).unwrap();
     let event = json!({"type": "realm_user", "op": "update", "person": {"user_id": 4, "full_name": "Dan"}});
     assert_eq!(events_of(&commit), [(EventAudience::Everyone, event)]);
-    assert_eq!(rename(user, "*", &mut commit).unwrap_err(), AccountError::FullName(FullNameError::TooShort));
+    assert_eq!(rename_user(user, "*", &mut commit).unwrap_err(), AccountChangeError::FullName(FullNameError::TooShort));
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_role_moves_its_user_between_groups_and_shows_and_hides_channels() {
     let realm = realm();
     let sight = |user: i64, role| {
         let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
-        set_role(&realm, realm.user(UserId(user)).unwrap(), role, &ChannelStatistics::default(), &mut commit);
+        set_user_role(&realm, realm.user(UserId(user)).unwrap(), role, &ChannelStatistics::default(), &mut commit);
         let events = events_of(&commit);
         let update = json!({"user_id": user, "role": i64::from(role)});
         assert_eq!((&events[0].0, &events[0].1["person"]), (&EventAudience::Everyone, &update));
@@ -137,7 +137,7 @@ fn a_role_moves_its_user_between_groups_and_shows_and_hides_channels() {
         let streams = events.into_iter().filter(|(_, event)| event["type"] == "stream");
         let streams: Vec<_> = streams
             .map(|(audience, event)| {
-                assert_eq!(audience, EventAudience::users([UserId(user)]));
+                assert_eq!(audience, EventAudience::from_users([UserId(user)]));
                 let ids = event["streams"].as_array().unwrap().iter().map(|stream| stream["stream_id"].to_string());
                 format!("{} {}", event["op"], ids.collect::<Vec<_>>().join(" "))
             })
@@ -154,7 +154,7 @@ fn a_role_moves_its_user_between_groups_and_shows_and_hides_channels() {
 fn a_role_someone_has_is_not_told() {
     let realm = realm();
     let mut commit = RealmCommit::default();
-    set_role(&realm, realm.user(UserId(4)).unwrap(), Role::Member, &ChannelStatistics::default(), &mut commit);
+    set_user_role(&realm, realm.user(UserId(4)).unwrap(), Role::Member, &ChannelStatistics::default(), &mut commit);
     assert!(commit.changes.is_empty() && commit.events.is_empty());
 }
 
@@ -166,37 +166,41 @@ fn an_account_closes_with_its_bots_and_opens_without_them() {
         (EventAudience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
     };
     let mut commit = RealmCommit::default();
-    deactivate(&realm, realm.user(UserId(4)).unwrap(), &mut commit);
+    deactivate_account(&realm, realm.user(UserId(4)).unwrap(), &mut commit);
     let bot = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": 8, "is_active": false}});
-    let audience = EventAudience::users([UserId(1), UserId(2), UserId(4)]);
+    let audience = EventAudience::from_users([UserId(1), UserId(2), UserId(4)]);
     assert_eq!(events_of(&commit), [update(4, false), update(8, false), (audience, bot)]);
-    let closed = realm.with(&EventRecord::new(EventId(60), NOW_S, commit.changes, None));
+    let closed = realm.after_record(&LogRecord::new(EventId(60), NOW_S, commit.changes, None));
     assert!([4, 8].iter().all(|id| !closed.user(UserId(*id)).unwrap().is_active));
     assert!(closed.subscription(ChannelId(21), UserId(4)).is_some());
 
     let mut again = RealmCommit::default();
-    deactivate(&closed, closed.user(UserId(4)).unwrap(), &mut again);
+    deactivate_account(&closed, closed.user(UserId(4)).unwrap(), &mut again);
     assert!(again.changes.is_empty() && again.events.is_empty());
 
     let mut back = RealmCommit::default();
-    reactivate(&closed, closed.user(UserId(4)).unwrap(), &mut back);
-    let watchers = EventAudience::users([UserId(1), UserId(2)]);
+    reactivate_account(&closed, closed.user(UserId(4)).unwrap(), &mut back);
+    let watchers = EventAudience::from_users([UserId(1), UserId(2)]);
     let peer = json!({"type": "subscription", "op": "peer_add", "stream_ids": [21], "user_ids": [4]});
     let consent = (EventAudience::Administrators, no_consent(4));
     assert_eq!(events_of(&back), [update(4, true), consent, (watchers, peer)]);
-    let open = closed.with(&EventRecord::new(EventId(61), NOW_S, back.changes, None));
+    let open = closed.after_record(&LogRecord::new(EventId(61), NOW_S, back.changes, None));
     assert_eq!([4, 8].map(|id| open.user(UserId(id)).unwrap().is_active), [true, false]);
 }
 
 #[test]
 fn who_joins_begins_with_what_the_realm_chose_and_keeps_it() {
-    let chosen = |document| RealmChange::Item { kind: ItemKind::UserDefaults, id: 0, document: Some(document) };
-    let record = |at, changes| EventRecord::new(EventId(at), 0, changes, None);
-    let chose = realm().with(&record(11, vec![chosen(json!({"enter_sends": true}))]));
+    let chosen = |document| RealmChange::Item { kind: RealmItemKind::UserDefaults, id: 0, document: Some(document) };
+    let record = |at, changes| LogRecord::new(EventId(at), 0, changes, None);
+    let chose = realm().after_record(&record(11, vec![chosen(json!({"enter_sends": true}))]));
     let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
-    let id = create(&chose, &new("eve@example.org", "Eve"), &mut commit).unwrap();
-    let joined = chose.with(&record(12, commit.changes)).with(&record(13, vec![chosen(json!({"enter_sends": false}))]));
-    let enter_sends = |id| crate::wire::settings::of(&joined, joined.user(id).unwrap())["enter_sends"].clone();
+    let id = create_account(&chose, &new("eve@example.org", "Eve"), &mut commit).unwrap();
+    let joined = chose
+        .after_record(&record(12, commit.changes))
+        .after_record(&record(13, vec![chosen(json!({"enter_sends": false}))]));
+    let enter_sends = |id| {
+        crate::wire_format::user_settings::user_settings_of(&joined, joined.user(id).unwrap())["enter_sends"].clone()
+    };
     assert_eq!((enter_sends(id), enter_sends(UserId(4))), (json!(true), json!(false)));
 }
 

@@ -5,24 +5,24 @@
 
 mod storage;
 
-pub use storage::{BotStorage, BotStorageKeyError, BotStorageOutcome};
+pub use storage::{BotStorage, BotStorageOutcome, MissingBotStorageKey};
 
 use serde_json::{Value, json};
 
+use crate::event_log::event::{EventAudience, NewEvent};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::UserId;
-use crate::limits::{MAX_BOTS_PER_OWNER, MAX_STORAGE_CHARS};
-use crate::log::commit::RealmCommit;
-use crate::log::event::{EventAudience, NewEvent};
-use crate::model::address_visibility::AddressVisibility;
-use crate::model::change::RealmChange;
+use crate::limits::{MAX_BOT_STORAGE_CHARS, MAX_BOTS_PER_OWNER};
+use crate::model::email_address_visibility::EmailAddressVisibility;
+use crate::model::realm_change::RealmChange;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::{PermissionPolicy, Role};
-use crate::model::snapshot::RealmSnapshot;
-use crate::model::user::{self, ApiKey, Bot, BotKind, FullNameError, User};
-use crate::people::{account, address};
+use crate::model::user::{self, ApiKey, BotKind, BotProperties, FullNameError, User};
+use crate::people::{account, email_change};
 use crate::permission::access::{self, PermissionError};
-use crate::wire;
+use crate::wire_format;
 
-/// The reason why a bot stays as it is.
+/// The reason why a bot cannot be created or changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BotError {
     /// The caller is not who may.
@@ -60,13 +60,13 @@ pub enum BotError {
     OwnerIsBot,
     /// Nothing is kept under a key.
     #[error(transparent)]
-    KeyMissing(#[from] BotStorageKeyError),
+    KeyMissing(#[from] MissingBotStorageKey),
     /// More shall be kept than there is room for, by so many characters.
-    #[error("Request exceeds storage limit by {0} characters. The limit is {MAX_STORAGE_CHARS} characters.")]
+    #[error("Request exceeds storage limit by {0} characters. The limit is {MAX_BOT_STORAGE_CHARS} characters.")]
     StorageFull(i64),
 }
 
-/// A bot to be made.
+/// A bot to create.
 #[derive(Debug, Clone)]
 pub struct NewBot {
     /// Its name, as typed.
@@ -81,42 +81,43 @@ pub struct NewBot {
     pub api_key: ApiKey,
 }
 
-/// Whether the caller may make bots.
+/// Checks whether the caller may create bots.
 ///
 /// # Errors
 /// For guests and bots, and for whom the realm's choice leaves out.
-pub fn may_make(realm: &RealmSnapshot, caller: &User, now_s: i64) -> Result<(), BotError> {
+pub fn may_create_bots(realm: &RealmSnapshot, caller: &User, now_s: i64) -> Result<(), BotError> {
     access::require_member(caller)?;
     access::require_human(caller)?;
     let rules = realm.realm().map(|realm| &realm.rules);
     let (policy, waiting_days) =
         rules.map_or((PermissionPolicy::Nobody, 0), |rules| (rules.create_bots, rules.waiting_period_days));
-    if policy.permits(caller, waiting_days, now_s) { Ok(()) } else { Err(PermissionError::Insufficient.into()) }
+    if policy.permits_user(caller, waiting_days, now_s) { Ok(()) } else { Err(PermissionError::Insufficient.into()) }
 }
 
-/// Makes a bot of the caller, in no channel, and notifies all users. It may do what a member may.
+/// Creates a bot owned by the caller, in no channel and with the rights of a member, and notifies all users. It may do
+/// what a member may.
 ///
 /// # Errors
 /// See [`BotError`]; nothing is to be written then.
-pub fn create(
+pub fn create_bot(
     realm: &RealmSnapshot,
     caller: &User,
     new: &NewBot,
     commit: &mut RealmCommit,
 ) -> Result<UserId, BotError> {
-    may_make(realm, caller, commit.at_s)?;
-    let full_name = user::full_name(&new.full_name)?.to_owned();
+    may_create_bots(realm, caller, commit.at_s)?;
+    let full_name = user::parse_full_name(&new.full_name)?.to_owned();
     let email = format!("{}-bot@{}", new.short_name.trim(), new.domain);
-    let email = user::email(&email).map_err(|_| BotError::ShortName)?.to_owned();
+    let email = user::parse_email(&email).map_err(|_| BotError::ShortName)?.to_owned();
     if realm.user_by_email(&email).is_some() {
         return Err(BotError::AddressTaken);
     }
-    if new.kind != wire::bot_type(BotKind::Generic) {
+    if new.kind != wire_format::bot_type_number(BotKind::Generic) {
         return Err(BotError::NoSuchKind);
     }
     check_free(realm, &full_name)?;
     check_room(realm, caller.id)?;
-    let id = UserId(realm.new_id(1));
+    let id = UserId(realm.nth_unused_id(1));
     let bot = User {
         id,
         email,
@@ -124,37 +125,37 @@ pub fn create(
         role: Role::Member,
         is_active: true,
         joined_s: commit.at_s,
-        bot: Some(Bot { kind: BotKind::Generic, owner_id: Some(caller.id) }),
+        bot: Some(BotProperties { kind: BotKind::Generic, owner_id: Some(caller.id) }),
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
-        address_visibility: AddressVisibility::default(),
+        address_visibility: EmailAddressVisibility::default(),
     };
-    commit.events.extend(address::added(realm, &bot));
+    commit.events.extend(email_change::added(realm, &bot));
     commit.events.extend(account::standing_events(realm, None, &bot, commit.at_s));
-    commit.events.push(bot_event("add", &wire::bot(&bot), account::keepers(realm, &bot)));
+    commit.events.push(bot_event("add", &wire_format::bot_object(&bot), account::keepers(realm, &bot)));
     commit.changes.push(RealmChange::User(Box::new(bot)));
-    commit.set_key(realm, id, new.api_key.clone());
+    commit.set_api_key(realm, id, new.api_key.clone());
     Ok(id)
 }
 
-/// Returns the bots a user answers for that are in use, in the order of their numbers.
+/// Returns the active bots of an owner, in ascending order.
 #[must_use]
-pub fn owned_by(realm: &RealmSnapshot, owner: UserId) -> Vec<&User> {
+pub fn active_bots_owned_by(realm: &RealmSnapshot, owner: UserId) -> Vec<&User> {
     let is_theirs = |user: &&User| user.is_active && user.bot.as_ref().is_some_and(|bot| bot.owner_id == Some(owner));
     let mut bots: Vec<_> = realm.users().map(AsRef::as_ref).filter(is_theirs).collect();
     bots.sort_unstable_by_key(|bot| bot.id);
     bots
 }
 
-/// Returns the bot of that number, when the caller may do with it what its owner may: the owner, and administrators.
+/// Returns the bot of that id, when the caller may manage it as its owner or an administrator.
 ///
 /// Not specified; with the rights of an owner of the organization a bot is kept by such an owner or its own alone,
 /// because whoever has its key has its rights.
 ///
 /// # Errors
 /// See [`BotError`].
-pub fn kept_by<'a>(realm: &'a RealmSnapshot, caller: &User, id: UserId) -> Result<&'a User, BotError> {
+pub fn find_manageable_bot<'a>(realm: &'a RealmSnapshot, caller: &User, id: UserId) -> Result<&'a User, BotError> {
     access::require_member(caller)?;
     let user = realm.user(id).ok_or(BotError::NoSuchBot)?;
     let bot = user.bot.as_ref().ok_or(BotError::NoSuchBot)?;
@@ -179,21 +180,21 @@ pub struct BotUpdate {
     pub owner_id: Option<UserId>,
 }
 
-/// Changes a bot; notifies all users, and those who keep it what they see of it. What is so already changes nothing.
-/// Returns the bot as it is now.
+/// Changes a bot; notifies all users, and those who manage it of what they see of it. Values that are set already
+/// change nothing; returns the bot as it is now.
 ///
 /// # Errors
 /// See [`BotError`]; nothing is to be written then.
-pub fn update(
+pub fn update_bot(
     realm: &RealmSnapshot,
     caller: &User,
     (id, changes): (UserId, &BotUpdate),
     commit: &mut RealmCommit,
 ) -> Result<User, BotError> {
-    let before = kept_by(realm, caller, id)?;
+    let before = find_manageable_bot(realm, caller, id)?;
     let mut after = before.clone();
     if let Some(full_name) = &changes.full_name {
-        user::full_name(full_name)?.clone_into(&mut after.full_name);
+        user::parse_full_name(full_name)?.clone_into(&mut after.full_name);
         if after.full_name != before.full_name {
             check_free(realm, &after.full_name)?;
             commit.events.push(account::update(id, "full_name", after.full_name.as_str().into()));
@@ -225,7 +226,7 @@ fn handed_over(realm: &RealmSnapshot, before: &User, after: &User) -> Vec<NewEve
     vec![
         account::update(after.id, "bot_owner_id", json!(owner_id)),
         bot_event("delete", &json!({"user_id": after.id}), only(&old, &new)),
-        bot_event("add", &wire::bot(after), only(&new, &old)),
+        bot_event("add", &wire_format::bot_object(after), only(&new, &old)),
         bot_event("update", &json!({"user_id": after.id, "owner_id": owner_id}), both),
     ]
 }
@@ -236,7 +237,7 @@ fn check_free(realm: &RealmSnapshot, full_name: &str) -> Result<(), BotError> {
 }
 
 fn check_room(realm: &RealmSnapshot, owner: UserId) -> Result<(), BotError> {
-    if owned_by(realm, owner).len() >= MAX_BOTS_PER_OWNER { Err(BotError::TooMany) } else { Ok(()) }
+    if active_bots_owned_by(realm, owner).len() >= MAX_BOTS_PER_OWNER { Err(BotError::TooMany) } else { Ok(()) }
 }
 
 /// Refuses who cannot answer for a bot. A guest cannot: it would see for them what they may not.
@@ -253,7 +254,7 @@ fn check_owner(realm: &RealmSnapshot, id: UserId) -> Result<(), BotError> {
 }
 
 fn bot_event(op: &str, bot: &Value, whom: Vec<UserId>) -> NewEvent {
-    NewEvent::plain(EventAudience::users(whom), json!({"type": "realm_bot", "op": op, "bot": bot}))
+    NewEvent::same_for_everyone(EventAudience::from_users(whom), json!({"type": "realm_bot", "op": op, "bot": bot}))
 }
 
 #[cfg(test)]

@@ -17,28 +17,32 @@ pub enum BotStorageOutcome {
 /// One of the requested keys is not in the bot's storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Key does not exist.")]
-pub struct BotStorageKeyError;
+pub struct MissingBotStorageKey;
 
 /// The key-value storage of bots. It can be large and is read rarely, so no node has it in memory.
 #[async_trait]
 pub trait BotStorage: Send + Sync {
-    /// Keeps texts under their keys, each key once, in place of those that were there: all or nothing. With the keys,
-    /// what is kept for the user has at most `limit_chars` characters then.
-    async fn keep(
+    /// Stores values under their keys, each key once, in place of existing ones: all or none. The user's keys and
+    /// values then have at most `limit_chars` characters.
+    async fn store_bot_values(
         &self,
         user_id: UserId,
         entries: &[(String, String)],
         limit_chars: i64,
     ) -> Result<BotStorageOutcome, StoreError>;
 
-    /// Returns the texts under these keys that there are, or all, in no order.
-    async fn kept(&self, user_id: UserId, keys: Option<&[String]>) -> Result<Vec<(String, String)>, StoreError>;
-
-    /// Forgets the texts under these keys, each named once, or all. Nothing is forgotten when there is none under one
-    /// of them.
-    async fn forget(
+    /// Returns the values under the given keys that exist, or all, in no order.
+    async fn load_bot_values(
         &self,
         user_id: UserId,
         keys: Option<&[String]>,
-    ) -> Result<Result<(), BotStorageKeyError>, StoreError>;
+    ) -> Result<Vec<(String, String)>, StoreError>;
+
+    /// Deletes the values under the given keys, each named once, or all. None is deleted when one of the keys is
+    /// missing. Nothing is forgotten when there is none under one of them.
+    async fn delete_bot_values(
+        &self,
+        user_id: UserId,
+        keys: Option<&[String]>,
+    ) -> Result<Result<(), MissingBotStorageKey>, StoreError>;
 }

@@ -3,19 +3,19 @@
 use serde_json::json;
 
 use super::subgroups::checked_subgroups;
-use super::{GroupError, check_free, checked_name, checked_setting, checked_users, may_make};
+use super::{UserGroupError, check_free, checked_name, checked_setting, checked_users, may_create_user_groups};
+use crate::event_log::event::{EventAudience, NewEvent};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::{UserGroupId, UserId};
-use crate::log::commit::RealmCommit;
-use crate::log::event::{EventAudience, NewEvent};
-use crate::model::change::RealmChange;
-use crate::model::group::{GroupOrigin, GroupSetting, SystemGroup, UserGroup};
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::group::{GroupOrigin, GroupSettingValue, SystemGroup, UserGroup};
+use crate::model::realm_change::RealmChange;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::wire;
+use crate::wire_format;
 
-/// A group to be made.
+/// A user group to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewGroup {
+pub struct NewUserGroup {
     /// Its name, as typed.
     pub name: String,
     /// What it is for.
@@ -25,23 +25,23 @@ pub struct NewGroup {
     /// The groups whose members are in it too.
     pub subgroups: Vec<UserGroupId>,
     /// Who may mention it; everybody when nothing is said.
-    pub can_mention: Option<GroupSetting>,
+    pub can_mention: Option<GroupSettingValue>,
 }
 
-/// Makes a group, and notifies all users.
+/// Creates a user group and notifies all users.
 ///
 /// # Errors
-/// See [`GroupError`]; nothing is to be written then.
+/// See [`UserGroupError`]; nothing is to be written then.
 ///
 /// # Source
 /// Specification, `POST /user_groups/create`.
-pub fn create(
+pub fn create_user_group(
     realm: &RealmSnapshot,
     caller: &User,
-    new: &NewGroup,
+    new: &NewUserGroup,
     commit: &mut RealmCommit,
-) -> Result<UserGroupId, GroupError> {
-    may_make(realm, caller, commit.at_s)?;
+) -> Result<UserGroupId, UserGroupError> {
+    may_create_user_groups(realm, caller, commit.at_s)?;
     let members = checked_users(realm, &new.members)?;
     let subgroups = checked_subgroups(realm, &new.subgroups)?;
     let name = checked_name(&new.name)?;
@@ -49,11 +49,11 @@ pub fn create(
         Some(setting) => checked_setting(realm, setting)?,
         None => realm
             .system_group(SystemGroup::Everyone)
-            .map(|group| GroupSetting::Group(group.id))
-            .ok_or(GroupError::NoSuchGroup)?,
+            .map(|group| GroupSettingValue::Group(group.id))
+            .ok_or(UserGroupError::NoSuchGroup)?,
     };
     check_free(realm, &name)?;
-    let id = UserGroupId(realm.new_id(1));
+    let id = UserGroupId(realm.nth_unused_id(1));
     let group = UserGroup {
         id,
         name,
@@ -65,8 +65,9 @@ pub fn create(
         is_deactivated: false,
         origin: Some(GroupOrigin { creator_id: caller.id, created_s: commit.at_s }),
     };
-    let event = json!({"type": "user_group", "op": "add", "group": wire::group(realm, &group, commit.at_s)});
-    commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
+    let event =
+        json!({"type": "user_group", "op": "add", "group": wire_format::user_group_object(realm, &group, commit.at_s)});
+    commit.events.push(NewEvent::same_for_everyone(EventAudience::Everyone, event));
     commit.changes.push(RealmChange::Group(Box::new(group)));
     Ok(id)
 }

@@ -2,30 +2,30 @@
 
 use serde_json::json;
 
-use super::{GroupError, changeable, checked_users, event_of, group_event};
+use super::{UserGroupError, changeable, checked_users, event_of, group_event};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::{UserGroupId, UserId};
-use crate::log::commit::RealmCommit;
-use crate::model::change::RealmChange;
 use crate::model::group::UserGroup;
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::realm_change::RealmChange;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 
-/// Puts users into a group, then takes users out of it, and notifies all users: all of it or nothing.
+/// Adds users to a group, then removes users from it, and notifies all users: all changes or none.
 ///
 /// Who closed their account can be taken out, but not put in.
 ///
 /// # Errors
-/// See [`GroupError`]; nothing is to be written then.
-pub fn change_members(
+/// See [`UserGroupError`]; nothing is to be written then.
+pub fn change_group_members(
     realm: &RealmSnapshot,
     caller: &User,
     (id, add, delete): (UserGroupId, &[UserId], &[UserId]),
     commit: &mut RealmCommit,
-) -> Result<(), GroupError> {
+) -> Result<(), UserGroupError> {
     let mut group = UserGroup::clone(changeable(realm, caller, id, commit.at_s)?);
     let added = checked_users(realm, add)?;
-    if let Some(inside) = added.iter().find(|user| group.has(**user)) {
-        return Err(GroupError::AlreadyMember(*inside));
+    if let Some(inside) = added.iter().find(|user| group.has_direct_member(**user)) {
+        return Err(UserGroupError::AlreadyMember(*inside));
     }
     group.members.extend(&added);
     group.members.sort_unstable();
@@ -42,13 +42,13 @@ pub fn change_members(
     Ok(())
 }
 
-fn checked_removals(realm: &RealmSnapshot, group: &UserGroup, ids: &[UserId]) -> Result<Vec<UserId>, GroupError> {
+fn checked_removals(realm: &RealmSnapshot, group: &UserGroup, ids: &[UserId]) -> Result<Vec<UserId>, UserGroupError> {
     for id in ids {
         if realm.user(*id).is_none() {
-            return Err(GroupError::NoSuchUser(*id));
+            return Err(UserGroupError::NoSuchUser(*id));
         }
-        if !group.has(*id) {
-            return Err(GroupError::NotAMember(*id));
+        if !group.has_direct_member(*id) {
+            return Err(UserGroupError::NotAMember(*id));
         }
     }
     let mut ids = ids.to_vec();

@@ -9,26 +9,28 @@ mod remove;
 mod subgroups;
 mod update;
 
-pub use create::{NewGroup, create};
-pub use members::change_members;
-pub use remove::{GroupUse, deactivate, remove};
-pub use subgroups::change_subgroups;
-pub use update::{GroupSettingChange, GroupUpdate, update};
+pub use create::{NewUserGroup, create_user_group};
+pub use members::change_group_members;
+pub use remove::{UserGroupUse, deactivate_user_group, remove_user_group};
+pub use subgroups::change_group_subgroups;
+pub use update::{UserGroupSettingChange, UserGroupUpdate, update_user_group};
 
 use serde_json::{Value, json};
 
+use crate::event_log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
 use crate::id::{UserGroupId, UserId};
-use crate::log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
-use crate::model::group::{GroupNameError, GroupSetting, NOT_MENTIONERS, SystemGroup, UserGroup, group_name};
+use crate::model::group::{
+    GroupNameError, GroupSettingValue, NOT_MENTIONERS, SystemGroup, UserGroup, parse_user_group_name,
+};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::{PermissionPolicy, Role};
-use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access::{self, PermissionError};
-use crate::wire::group::members;
+use crate::wire_format::group::direct_group_members;
 
-/// The reason why a user group stays as it is.
+/// The reason why a user group is not created or changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum GroupError {
+pub enum UserGroupError {
     /// The caller is not who may.
     #[error(transparent)]
     NotAllowed(#[from] PermissionError),
@@ -66,7 +68,7 @@ pub enum GroupError {
     #[error("User group {0} is already a subgroup of one of the passed subgroups.")]
     Circular(UserGroupId),
     /// Not this group of the system.
-    #[error("'can_mention_group' setting cannot be set to '{}' group.", .0.name())]
+    #[error("'can_mention_group' setting cannot be set to '{}' group.", .0.wire_name())]
     SettingRefused(SystemGroup),
     /// The setting is not what the caller takes it for.
     #[error("'old' value does not match the expected value.")]
@@ -76,35 +78,35 @@ pub enum GroupError {
     NothingNew,
     /// Others build on the group.
     #[error("Cannot deactivate user group in use.")]
-    InUse(Vec<GroupUse>),
+    InUse(Vec<UserGroupUse>),
 }
 
-/// Whether the caller may make user groups.
+/// Checks whether the caller may create user groups.
 ///
 /// # Errors
 /// For guests, and for whom the realm's choice leaves out.
-pub fn may_make(realm: &RealmSnapshot, caller: &User, now_s: i64) -> Result<(), GroupError> {
+pub fn may_create_user_groups(realm: &RealmSnapshot, caller: &User, now_s: i64) -> Result<(), UserGroupError> {
     access::require_member(caller)?;
     let rules = realm.realm().map(|realm| &realm.rules);
     let (policy, waiting_days) =
         rules.map_or((PermissionPolicy::Nobody, 0), |rules| (rules.edit_groups, rules.waiting_period_days));
-    if policy.permits(caller, waiting_days, now_s) { Ok(()) } else { Err(PermissionError::Insufficient.into()) }
+    if policy.permits_user(caller, waiting_days, now_s) { Ok(()) } else { Err(PermissionError::Insufficient.into()) }
 }
 
-/// Returns the group of that number.
+/// Returns the user group of that id, or an error.
 ///
 /// # Errors
 /// When there is none.
-pub fn known(realm: &RealmSnapshot, id: UserGroupId) -> Result<&UserGroup, GroupError> {
-    realm.group(id).map(AsRef::as_ref).ok_or(GroupError::NoSuchGroup)
+pub fn find_user_group(realm: &RealmSnapshot, id: UserGroupId) -> Result<&UserGroup, UserGroupError> {
+    realm.group(id).map(AsRef::as_ref).ok_or(UserGroupError::NoSuchGroup)
 }
 
-/// Returns who is in the group, by themselves alone or through its subgroups too, in the order of their numbers. Costs
-/// a walk over all users.
+/// Returns the members of the group, direct ones alone or also those of its subgroups, in ascending order. Walks over
+/// all users.
 #[must_use]
-pub fn members_of(realm: &RealmSnapshot, group: &UserGroup, depth: MembershipDepth, now_s: i64) -> Vec<UserId> {
+pub fn user_group_members(realm: &RealmSnapshot, group: &UserGroup, depth: MembershipDepth, now_s: i64) -> Vec<UserId> {
     match depth {
-        MembershipDepth::Direct => members(realm, group, now_s),
+        MembershipDepth::Direct => direct_group_members(realm, group, now_s),
         MembershipDepth::All => {
             let inside = realm.users().filter(|user| realm.is_in_group(user, group.id, now_s));
             let mut ids: Vec<_> = inside.map(|user| user.id).collect();
@@ -114,13 +116,13 @@ pub fn members_of(realm: &RealmSnapshot, group: &UserGroup, depth: MembershipDep
     }
 }
 
-/// Returns the groups inside the group, its own alone or those inside them too, in the order of their numbers.
+/// Returns the subgroups of the group, direct ones alone or also indirect ones, in ascending order.
 #[must_use]
-pub fn subgroups_of(realm: &RealmSnapshot, group: &UserGroup, depth: MembershipDepth) -> Vec<UserGroupId> {
+pub fn user_group_subgroups(realm: &RealmSnapshot, group: &UserGroup, depth: MembershipDepth) -> Vec<UserGroupId> {
     match depth {
         MembershipDepth::Direct => group.subgroups.clone(),
         MembershipDepth::All => {
-            let inside = |other: &UserGroup| other.id != group.id && realm.lies_in(other.id, group.id);
+            let inside = |other: &UserGroup| other.id != group.id && realm.is_same_or_subgroup(other.id, group.id);
             let mut ids: Vec<_> = realm.groups().filter(|other| inside(other)).map(|other| other.id).collect();
             ids.sort_unstable();
             ids
@@ -145,9 +147,9 @@ fn changeable<'a>(
     caller: &User,
     id: UserGroupId,
     now_s: i64,
-) -> Result<&'a UserGroup, GroupError> {
-    may_make(realm, caller, now_s)?;
-    let group = known(realm, id)?;
+) -> Result<&'a UserGroup, UserGroupError> {
+    may_create_user_groups(realm, caller, now_s)?;
+    let group = find_user_group(realm, id)?;
     let is_theirs = caller.role <= Role::Moderator || realm.is_in_group(caller, id, now_s);
     if group.system.is_some() || !is_theirs {
         return Err(PermissionError::Insufficient.into());
@@ -161,28 +163,28 @@ fn changeable_in_use<'a>(
     caller: &User,
     id: UserGroupId,
     now_s: i64,
-) -> Result<&'a UserGroup, GroupError> {
+) -> Result<&'a UserGroup, UserGroupError> {
     let group = changeable(realm, caller, id, now_s)?;
-    if group.is_deactivated { Err(GroupError::Deactivated) } else { Ok(group) }
+    if group.is_deactivated { Err(UserGroupError::Deactivated) } else { Ok(group) }
 }
 
 /// Returns the name without blanks around it, when it is one.
-fn checked_name(written: &str) -> Result<String, GroupError> {
-    Ok(group_name(written)?.to_owned())
+fn checked_name(written: &str) -> Result<String, UserGroupError> {
+    Ok(parse_user_group_name(written)?.to_owned())
 }
 
 /// Refuses a name that another group has, in use or not. Names are compared with regard to case.
-fn check_free(realm: &RealmSnapshot, name: &str) -> Result<(), GroupError> {
+fn check_free(realm: &RealmSnapshot, name: &str) -> Result<(), UserGroupError> {
     let taken = realm.groups().any(|group| group.name == name);
-    if taken { Err(GroupError::NameTaken(name.to_owned())) } else { Ok(()) }
+    if taken { Err(UserGroupError::NameTaken(name.to_owned())) } else { Ok(()) }
 }
 
 /// Each user once, in the order of their numbers. Refuses who is not there and who closed their account: nobody would
 /// answer for them.
-fn checked_users(realm: &RealmSnapshot, ids: &[UserId]) -> Result<Vec<UserId>, GroupError> {
+fn checked_users(realm: &RealmSnapshot, ids: &[UserId]) -> Result<Vec<UserId>, UserGroupError> {
     let gone = |id: &&UserId| realm.user(**id).is_none_or(|user| !user.is_active);
     if let Some(unknown) = ids.iter().find(gone) {
-        return Err(GroupError::NoSuchUser(*unknown));
+        return Err(UserGroupError::NoSuchUser(*unknown));
     }
     let mut ids = ids.to_vec();
     ids.sort_unstable();
@@ -194,17 +196,17 @@ fn checked_users(realm: &RealmSnapshot, ids: &[UserId]) -> Result<Vec<UserId>, G
 ///
 /// # Source
 /// Specification, `POST /user_groups/create`: not `role:internet` nor `role:owners`.
-fn checked_setting(realm: &RealmSnapshot, setting: &GroupSetting) -> Result<GroupSetting, GroupError> {
-    let setting = setting.clone().canonical();
-    checked_users(realm, setting.users())?;
-    for id in setting.groups() {
-        if known(realm, *id)?.is_deactivated {
-            return Err(GroupError::NoSuchGroup);
+fn checked_setting(realm: &RealmSnapshot, setting: &GroupSettingValue) -> Result<GroupSettingValue, UserGroupError> {
+    let setting = setting.clone().into_canonical();
+    checked_users(realm, setting.user_ids())?;
+    for id in setting.group_ids() {
+        if find_user_group(realm, *id)?.is_deactivated {
+            return Err(UserGroupError::NoSuchGroup);
         }
     }
-    let GroupSetting::Group(id) = setting else { return Ok(setting) };
-    match known(realm, id)?.system {
-        Some(system) if NOT_MENTIONERS.contains(&system) => Err(GroupError::SettingRefused(system)),
+    let GroupSettingValue::Group(id) = setting else { return Ok(setting) };
+    match find_user_group(realm, id)?.system {
+        Some(system) if NOT_MENTIONERS.contains(&system) => Err(UserGroupError::SettingRefused(system)),
         _ => Ok(setting),
     }
 }
@@ -212,7 +214,7 @@ fn checked_setting(realm: &RealmSnapshot, setting: &GroupSetting) -> Result<Grou
 /// Returns the event for the clients that know of the group: of one out of use not all do.
 fn event_of(group: &UserGroup, event: NewEvent) -> NewEvent {
     if group.is_deactivated {
-        event.gated(QueueCondition::With(ClientCapability::IncludeDeactivatedGroups))
+        event.with_queue_condition(QueueCondition::With(ClientCapability::IncludeDeactivatedGroups))
     } else {
         event
     }
@@ -221,8 +223,8 @@ fn event_of(group: &UserGroup, event: NewEvent) -> NewEvent {
 /// Notifies all users of a change to a group. `more` is an object.
 fn group_event(op: &str, id: UserGroupId, more: Value) -> NewEvent {
     let mut event = json!({"type": "user_group", "op": op, "group_id": id});
-    crate::wire::add(&mut event, more);
-    NewEvent::plain(EventAudience::Everyone, event)
+    crate::wire_format::add(&mut event, more);
+    NewEvent::same_for_everyone(EventAudience::Everyone, event)
 }
 
 #[cfg(test)]

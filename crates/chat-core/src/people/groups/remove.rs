@@ -2,57 +2,60 @@
 
 use serde_json::json;
 
-use super::{GroupError, changeable, changeable_in_use, group_event};
+use super::{UserGroupError, changeable, changeable_in_use, group_event};
+use crate::event_log::event::{ClientCapability, QueueCondition};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::UserGroupId;
-use crate::log::commit::RealmCommit;
-use crate::log::event::{ClientCapability, QueueCondition};
-use crate::model::change::RealmChange;
 use crate::model::group::UserGroup;
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::realm_change::RealmChange;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 
 /// A use of a user group by a setting or another group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GroupUse {
+pub enum UserGroupUse {
     /// It lies inside these groups.
     Subgroup(Vec<UserGroupId>),
     /// Its members may mention this group.
     CanMention(UserGroupId),
 }
 
-/// Puts a group out of use: it keeps its name and its members, and cannot be mentioned. Clients that
-/// know of groups out of use are notified that it is one; to the others it is gone.
+/// Deactivates a user group: it keeps its name and members, and can neither be mentioned nor changed. Clients that know
+/// deactivated groups are told that it is one; for others it is removed.
 ///
 /// # Errors
-/// See [`GroupError`]; nothing is to be written then. Not specified; a group that others build on stays, because they
-/// would mean other people all at once.
-pub fn deactivate(
+/// See [`UserGroupError`]; nothing is to be written then. Not specified; a group that others build on stays, because
+/// they would mean other people all at once.
+pub fn deactivate_user_group(
     realm: &RealmSnapshot,
     caller: &User,
     id: UserGroupId,
     commit: &mut RealmCommit,
-) -> Result<(), GroupError> {
+) -> Result<(), UserGroupError> {
     let group = changeable_in_use(realm, caller, id, commit.at_s)?;
     check_unused(realm, id)?;
     let deactivated = group_event("update", id, json!({"data": {"deactivated": true}}));
-    commit.events.push(deactivated.gated(QueueCondition::With(ClientCapability::IncludeDeactivatedGroups)));
+    commit
+        .events
+        .push(deactivated.with_queue_condition(QueueCondition::With(ClientCapability::IncludeDeactivatedGroups)));
     commit.events.push(
-        group_event("remove", id, json!({})).gated(QueueCondition::Without(ClientCapability::IncludeDeactivatedGroups)),
+        group_event("remove", id, json!({}))
+            .with_queue_condition(QueueCondition::Without(ClientCapability::IncludeDeactivatedGroups)),
     );
     commit.changes.push(RealmChange::Group(Box::new(UserGroup { is_deactivated: true, ..group.clone() })));
     Ok(())
 }
 
-/// Removes a group for good, in use or not, and tells whoever knows of it.
+/// Removes a user group permanently, active or not, and notifies those who know of it.
 ///
 /// # Errors
-/// As [`deactivate`], except that a group may be out of use.
-pub fn remove(
+/// As [`deactivate_user_group`], except that a group may be out of use.
+pub fn remove_user_group(
     realm: &RealmSnapshot,
     caller: &User,
     id: UserGroupId,
     commit: &mut RealmCommit,
-) -> Result<(), GroupError> {
+) -> Result<(), UserGroupError> {
     let group = changeable(realm, caller, id, commit.at_s)?;
     check_unused(realm, id)?;
     let gate = if group.is_deactivated {
@@ -60,21 +63,21 @@ pub fn remove(
     } else {
         QueueCondition::Any
     };
-    commit.events.push(group_event("remove", id, json!({})).gated(gate));
+    commit.events.push(group_event("remove", id, json!({})).with_queue_condition(gate));
     commit.changes.push(RealmChange::GroupRemoved(id));
     Ok(())
 }
 
-fn check_unused(realm: &RealmSnapshot, id: UserGroupId) -> Result<(), GroupError> {
+fn check_unused(realm: &RealmSnapshot, id: UserGroupId) -> Result<(), UserGroupError> {
     let mut others: Vec<_> = realm.groups().filter(|group| group.id != id).collect();
     others.sort_unstable_by_key(|group| group.id);
     let around = others.iter().filter(|group| group.subgroups.contains(&id)).map(|group| group.id);
     let around: Vec<_> = around.collect();
     let mut uses = Vec::new();
     if !around.is_empty() {
-        uses.push(GroupUse::Subgroup(around));
+        uses.push(UserGroupUse::Subgroup(around));
     }
-    let mentioned = others.iter().filter(|group| group.can_mention.groups().contains(&id));
-    uses.extend(mentioned.map(|group| GroupUse::CanMention(group.id)));
-    if uses.is_empty() { Ok(()) } else { Err(GroupError::InUse(uses)) }
+    let mentioned = others.iter().filter(|group| group.can_mention.group_ids().contains(&id));
+    uses.extend(mentioned.map(|group| UserGroupUse::CanMention(group.id)));
+    if uses.is_empty() { Ok(()) } else { Err(UserGroupError::InUse(uses)) }
 }

@@ -2,31 +2,31 @@
 
 use serde_json::json;
 
-use super::{GroupError, changeable, event_of, group_event};
+use super::{UserGroupError, changeable, event_of, group_event};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::UserGroupId;
-use crate::log::commit::RealmCommit;
-use crate::model::change::RealmChange;
 use crate::model::group::UserGroup;
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::realm_change::RealmChange;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 
-/// Puts groups into a group, then takes groups out of it, and notifies all users: all of it or nothing.
+/// Adds subgroups to a group, then removes subgroups from it, and notifies all users: all changes or none.
 ///
 /// # Errors
-/// See [`GroupError`]; nothing is to be written then.
-pub fn change_subgroups(
+/// See [`UserGroupError`]; nothing is to be written then.
+pub fn change_group_subgroups(
     realm: &RealmSnapshot,
     caller: &User,
     (id, add, delete): (UserGroupId, &[UserGroupId], &[UserGroupId]),
     commit: &mut RealmCommit,
-) -> Result<(), GroupError> {
+) -> Result<(), UserGroupError> {
     let mut group = UserGroup::clone(changeable(realm, caller, id, commit.at_s)?);
     let added = each_once(add);
     check_additions(realm, &group, &added)?;
     group.subgroups.extend(&added);
     let removed = each_once(delete);
     if let Some(outside) = removed.iter().find(|inner| !group.subgroups.contains(inner)) {
-        return Err(GroupError::NotASubgroup(*outside));
+        return Err(UserGroupError::NotASubgroup(*outside));
     }
     group.subgroups.retain(|inner| !removed.contains(inner));
     group.subgroups.sort_unstable();
@@ -43,27 +43,30 @@ pub fn change_subgroups(
 }
 
 /// Refuses what is not there, what is inside already, and what has the group inside it: nothing lies inside itself.
-fn check_additions(realm: &RealmSnapshot, group: &UserGroup, added: &[UserGroupId]) -> Result<(), GroupError> {
+fn check_additions(realm: &RealmSnapshot, group: &UserGroup, added: &[UserGroupId]) -> Result<(), UserGroupError> {
     check_known(realm, added)?;
     if let Some(inside) = added.iter().find(|inner| group.subgroups.contains(inner)) {
-        return Err(GroupError::AlreadySubgroup(*inside));
+        return Err(UserGroupError::AlreadySubgroup(*inside));
     }
-    if added.iter().any(|inner| realm.lies_in(group.id, *inner)) {
-        return Err(GroupError::Circular(group.id));
+    if added.iter().any(|inner| realm.is_same_or_subgroup(group.id, *inner)) {
+        return Err(UserGroupError::Circular(group.id));
     }
     Ok(())
 }
 
 /// Returns the groups that a new group shall have inside it, each once.
-pub(super) fn checked_subgroups(realm: &RealmSnapshot, ids: &[UserGroupId]) -> Result<Vec<UserGroupId>, GroupError> {
+pub(super) fn checked_subgroups(
+    realm: &RealmSnapshot,
+    ids: &[UserGroupId],
+) -> Result<Vec<UserGroupId>, UserGroupError> {
     check_known(realm, ids)?;
     Ok(each_once(ids))
 }
 
 /// Refuses a group that is not there or is out of use.
-fn check_known(realm: &RealmSnapshot, ids: &[UserGroupId]) -> Result<(), GroupError> {
+fn check_known(realm: &RealmSnapshot, ids: &[UserGroupId]) -> Result<(), UserGroupError> {
     let gone = |id: &&UserGroupId| realm.group(**id).is_none_or(|inner| inner.is_deactivated);
-    ids.iter().find(gone).map_or(Ok(()), |unknown| Err(GroupError::NoSuchSubgroup(*unknown)))
+    ids.iter().find(gone).map_or(Ok(()), |unknown| Err(UserGroupError::NoSuchSubgroup(*unknown)))
 }
 
 fn each_once(ids: &[UserGroupId]) -> Vec<UserGroupId> {

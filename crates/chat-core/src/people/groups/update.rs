@@ -2,51 +2,51 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{GroupError, changeable, check_free, checked_name, checked_setting, event_of, group_event};
+use super::{UserGroupError, changeable, check_free, checked_name, checked_setting, event_of, group_event};
+use crate::event_log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::UserGroupId;
-use crate::log::commit::RealmCommit;
-use crate::log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
-use crate::model::change::RealmChange;
-use crate::model::group::{GroupSetting, UserGroup};
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::group::{GroupSettingValue, UserGroup};
+use crate::model::realm_change::RealmChange;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::wire;
+use crate::wire_format;
 
 /// The properties of a user group to change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct GroupUpdate {
+pub struct UserGroupUpdate {
     /// Its name, as typed.
     pub name: Option<String>,
     /// What it is for.
     pub description: Option<String>,
     /// Who may mention it.
-    pub can_mention: Option<GroupSettingChange>,
+    pub can_mention: Option<UserGroupSettingChange>,
     /// Whether a group out of use comes into use again.
     pub reactivates: bool,
 }
 
 /// A change of a user group's permission setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GroupSettingChange {
+pub struct UserGroupSettingChange {
     /// What it shall be.
-    pub new: GroupSetting,
+    pub new: GroupSettingValue,
     /// What the caller takes it for now; when it is something else, nothing changes.
-    pub old: Option<GroupSetting>,
+    pub old: Option<GroupSettingValue>,
 }
 
-/// Changes a group, in use or not, and notifies the users who know of it of what is different. What is so already
-/// changes nothing. To clients that do not know of groups out of use, one that comes into use again is new.
+/// Changes a user group and notifies all users of the differences. Values that are set already change nothing. To
+/// clients that do not know of groups out of use, one that comes into use again is new.
 ///
 /// # Errors
-/// See [`GroupError`]; nothing is to be written then.
-pub fn update(
+/// See [`UserGroupError`]; nothing is to be written then.
+pub fn update_user_group(
     realm: &RealmSnapshot,
     caller: &User,
-    (id, changes): (UserGroupId, &GroupUpdate),
+    (id, changes): (UserGroupId, &UserGroupUpdate),
     commit: &mut RealmCommit,
-) -> Result<(), GroupError> {
-    if *changes == GroupUpdate::default() {
-        return Err(GroupError::NothingNew);
+) -> Result<(), UserGroupError> {
+    if *changes == UserGroupUpdate::default() {
+        return Err(UserGroupError::NothingNew);
     }
     let before = changeable(realm, caller, id, commit.at_s)?;
     let after = changed(realm, before, changes)?;
@@ -54,17 +54,17 @@ pub fn update(
     if !data.is_empty() {
         commit.events.push(event_of(before, group_event("update", id, json!({"data": data}))));
         if before.is_deactivated && !after.is_deactivated {
-            let group = wire::group(realm, &after, commit.at_s);
+            let group = wire_format::user_group_object(realm, &after, commit.at_s);
             let event = json!({"type": "user_group", "op": "add", "group": group});
             let gate = QueueCondition::Without(ClientCapability::IncludeDeactivatedGroups);
-            commit.events.push(NewEvent::plain(EventAudience::Everyone, event).gated(gate));
+            commit.events.push(NewEvent::same_for_everyone(EventAudience::Everyone, event).with_queue_condition(gate));
         }
         commit.changes.push(RealmChange::Group(Box::new(after)));
     }
     Ok(())
 }
 
-fn changed(realm: &RealmSnapshot, before: &UserGroup, changes: &GroupUpdate) -> Result<UserGroup, GroupError> {
+fn changed(realm: &RealmSnapshot, before: &UserGroup, changes: &UserGroupUpdate) -> Result<UserGroup, UserGroupError> {
     let mut after = before.clone();
     if let Some(name) = &changes.name {
         after.name = checked_name(name)?;
@@ -76,9 +76,9 @@ fn changed(realm: &RealmSnapshot, before: &UserGroup, changes: &GroupUpdate) -> 
         after.description.clone_from(description);
     }
     if let Some(change) = &changes.can_mention {
-        let expected = change.old.clone().map(GroupSetting::canonical);
+        let expected = change.old.clone().map(GroupSettingValue::into_canonical);
         if expected.is_some_and(|expected| expected != before.can_mention) {
-            return Err(GroupError::SettingChanged);
+            return Err(UserGroupError::SettingChanged);
         }
         after.can_mention = checked_setting(realm, &change.new)?;
     }

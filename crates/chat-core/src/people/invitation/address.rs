@@ -2,19 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::user::fold;
+use crate::model::user::fold_case;
 
-/// Returns the addresses in a text, separated by commas or line ends, each once whatever the case and in the order of
-/// the text. `Name <address>` is the address. Whether they are addresses is not asked here.
+/// Returns the e-mail addresses in a text, separated by commas or line ends, each once regardless of case, in the order
+/// of the text. `Name <address>` gives the address; addresses are not validated here. Whether they are addresses is not
+/// asked here.
 ///
 /// # Source
 /// Specification, `POST /invites`, `invitee_emails`. Not specified: the form with a name, which people copy out of
 /// their mail.
 #[must_use]
-pub fn addresses(text: &str) -> Vec<String> {
+pub fn parse_invitee_emails(text: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let parts = text.split([',', '\n', '\r']).map(bare).filter(|address| !address.is_empty());
-    parts.filter(|address| seen.insert(fold(address))).map(str::to_owned).collect()
+    parts.filter(|address| seen.insert(fold_case(address))).map(str::to_owned).collect()
 }
 
 fn bare(part: &str) -> &str {
@@ -30,7 +31,7 @@ mod tests {
     #[test]
     fn addresses_are_separated_by_commas_and_line_ends_and_named_once() {
         let text = "a@x.org, B@x.org\r\nCarl C. <c@x.org>\n,, b@X.org\n < d@x.org >,nonsense<";
-        assert_eq!(addresses(text), ["a@x.org", "B@x.org", "c@x.org", "d@x.org", "nonsense<"]);
-        assert!(addresses(" ,\n, ").is_empty());
+        assert_eq!(parse_invitee_emails(text), ["a@x.org", "B@x.org", "c@x.org", "d@x.org", "nonsense<"]);
+        assert!(parse_invitee_emails(" ,\n, ").is_empty());
     }
 }

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 
 use super::letter;
-use super::{Invitation, InvitationEnv, InvitationLink, InviteError, Invitee};
+use super::{Invitation, InvitationContext, InvitationError, InvitationLink, Invitee};
 use super::{changed, forget_old, letters_left, may_invite, may_invite_to, next_number};
+use crate::event_log::realm_commit::{CredentialChange, RealmCommit};
 use crate::id::ChannelId;
-use crate::log::commit::{CredentialChange, RealmCommit};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::{PermissionPolicy, Role};
-use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::InvitationSecret;
 use crate::model::user::{self, User};
-use crate::organization::domains::{self, DomainRestriction};
+use crate::organization::email_domains::{self, EmailNotAllowedError};
 use crate::permission::access::PermissionError;
-use crate::permission::membership::{may_bring_others, may_enter};
+use crate::permission::channel_membership::{may_add_subscribers_anywhere, may_subscribe};
 
 /// The role, channels and lifetime of an invitation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct InvitationTerms {
 /// A request to invite people by e-mail.
 #[derive(Debug, Clone)]
 pub struct InviteRequest {
-    /// Their addresses, as [`super::addresses`] reads them.
+    /// Their addresses, as [`super::parse_invitee_emails`] reads them.
     pub addresses: Vec<String>,
     /// Secrets of links: one for each address, but no more than letters may be sent in a day.
     pub secrets: Vec<InvitationSecret>,
@@ -47,12 +47,12 @@ pub struct SkippedInvitee {
     /// The address, as typed.
     pub address: String,
     /// Why.
-    pub because: SkipReason,
+    pub because: InviteeSkipReason,
 }
 
 /// The reason why an invitee was not invited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SkipReason {
+pub enum InviteeSkipReason {
     /// There is an account of that address.
     #[error("Already has an account.")]
     HasAccount,
@@ -73,7 +73,7 @@ pub enum SkipReason {
     Disposable,
 }
 
-impl SkipReason {
+impl InviteeSkipReason {
     /// Returns whether nobody of the address could ever join, so that whoever typed it is asked again.
     fn is_invalid(self) -> bool {
         matches!(self, Self::Malformed | Self::OutsideDomains | Self::PlusSign | Self::Disposable)
@@ -85,14 +85,14 @@ impl SkipReason {
 #[error("{because}")]
 pub struct InvitationsNotSent {
     /// Why.
-    pub because: NotSentReason,
+    pub because: InvitationsNotSentReason,
     /// Who, and why each.
     pub skipped: Vec<SkippedInvitee>,
 }
 
 /// The reason why not all invitees were invited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotSentReason {
+pub enum InvitationsNotSentReason {
     /// Some addresses are none, or none of the realm's; nobody was invited.
     #[error("Some emails did not validate, so we didn't send any invitations.")]
     Malformed,
@@ -122,39 +122,40 @@ pub struct InviteOutcome {
 }
 
 impl InviteOutcome {
-    /// Says so when not everybody was invited.
+    /// Fails when not all invitees were invited.
     ///
     /// # Errors
     /// When a user was skipped.
-    pub fn complete(self) -> Result<(), InvitationsNotSent> {
-        let because = if self.count == 0 { NotSentReason::AllSkipped } else { NotSentReason::SomeSkipped };
+    pub fn require_all_invited(self) -> Result<(), InvitationsNotSent> {
+        let because =
+            if self.count == 0 { InvitationsNotSentReason::AllSkipped } else { InvitationsNotSentReason::SomeSkipped };
         if self.skipped.is_empty() { Ok(()) } else { Err(InvitationsNotSent { because, skipped: self.skipped }) }
     }
 }
 
-/// Invites people by their addresses: a letter to each, and the list of invitations is told to be another. Those who
-/// have accounts are skipped.
+/// Invites people by an e-mail to each address, skipping those who have accounts, and reports that the list of
+/// invitations changed.
 ///
 /// # Errors
-/// See [`InviteError`]; nobody is invited then.
+/// See [`InvitationError`]; nobody is invited then.
 ///
 /// # Source
 /// Specification, `POST /invites`. Not specified: who is invited already is invited again, and either link works until
 /// one is used; an invitation that ends before it begins is none, because nobody could use its link.
-pub fn invite(
-    env: &InvitationEnv<'_>,
+pub fn invite_by_email(
+    env: &InvitationContext<'_>,
     request: &InviteRequest,
     commit: &mut RealmCommit,
-) -> Result<InviteOutcome, InviteError> {
+) -> Result<InviteOutcome, InvitationError> {
     may_invite(env, commit.at_s)?;
     may_invite_to(env.caller, request.terms.role)?;
     if request.addresses.is_empty() {
-        return Err(InviteError::NoAddress);
+        return Err(InvitationError::NoAddress);
     }
     check_channels(env, &request.terms, commit.at_s)?;
     let (skipped, invited) = sorted(env.realm, &request.addresses)?;
     if invited.len() > letters_left(env.realm, env.daily_limit, commit.at_s) {
-        return Err(InvitationsNotSent { because: NotSentReason::DailyLimit, skipped: Vec::new() }.into());
+        return Err(InvitationsNotSent { because: InvitationsNotSentReason::DailyLimit, skipped: Vec::new() }.into());
     }
     let begun = InviteOutcome { skipped, count: invited.len() };
     if begun.count == 0 || expires_s(&request.terms, commit.at_s).is_some_and(|expires_s| expires_s <= commit.at_s) {
@@ -173,21 +174,21 @@ pub fn invite(
     Ok(begun)
 }
 
-/// Makes a link that anybody may use who has it. Returns the link.
+/// Creates an invitation link that anyone who has it may use. Returns the link.
 ///
 /// # Errors
-/// See [`InviteError`].
+/// See [`InvitationError`].
 ///
 /// # Source
 /// Not specified; administrators may, which is what clients are told in `realm_create_multiuse_invite_group`.
-pub fn make_link(
-    env: &InvitationEnv<'_>,
+pub fn create_reusable_invitation_link(
+    env: &InvitationContext<'_>,
     terms: &InvitationTerms,
     secret: &InvitationSecret,
     commit: &mut RealmCommit,
-) -> Result<String, InviteError> {
+) -> Result<String, InvitationError> {
     may_invite(env, commit.at_s)?;
-    if !PermissionPolicy::Administrators.permits(env.caller, 0, commit.at_s) {
+    if !PermissionPolicy::Administrators.permits_user(env.caller, 0, commit.at_s) {
         return Err(PermissionError::Insufficient.into());
     }
     may_invite_to(env.caller, terms.role)?;
@@ -201,13 +202,13 @@ pub fn make_link(
 }
 
 /// Whether the caller could put others into these channels. What may not be seen and what is not there give one answer.
-fn check_channels(env: &InvitationEnv<'_>, terms: &InvitationTerms, now_s: i64) -> Result<(), InviteError> {
+fn check_channels(env: &InvitationContext<'_>, terms: &InvitationTerms, now_s: i64) -> Result<(), InvitationError> {
     for id in &terms.channels {
-        let channel = env.realm.channel(*id).filter(|channel| may_enter(env.realm, env.caller, channel).is_ok());
-        channel.ok_or(InviteError::NoSuchChannel(*id))?;
+        let channel = env.realm.channel(*id).filter(|channel| may_subscribe(env.realm, env.caller, channel).is_ok());
+        channel.ok_or(InvitationError::NoSuchChannel(*id))?;
     }
-    let may = terms.channels.is_empty() || may_bring_others(env.realm, env.caller, now_s).is_ok();
-    if may { Ok(()) } else { Err(InviteError::MayNotSubscribeOthers) }
+    let may = terms.channels.is_empty() || may_add_subscribers_anywhere(env.realm, env.caller, now_s).is_ok();
+    if may { Ok(()) } else { Err(InvitationError::MayNotSubscribeOthers) }
 }
 
 /// Those who are skipped, and those who are invited.
@@ -225,21 +226,21 @@ fn sorted<'a>(
     if skipped.iter().any(|skipped| skipped.because.is_invalid()) {
         // Those come first.
         skipped.sort_by_key(|skipped| !skipped.because.is_invalid());
-        return Err(InvitationsNotSent { because: NotSentReason::Malformed, skipped });
+        return Err(InvitationsNotSent { because: InvitationsNotSentReason::Malformed, skipped });
     }
     Ok((skipped, invited))
 }
 
 /// Returns the address, if a user can be invited by it.
-fn invitable<'a>(realm: &RealmSnapshot, typed: &'a str) -> Result<&'a str, SkipReason> {
-    let address = user::email(typed).map_err(|_| SkipReason::Malformed)?;
+fn invitable<'a>(realm: &RealmSnapshot, typed: &'a str) -> Result<&'a str, InviteeSkipReason> {
+    let address = user::parse_email(typed).map_err(|_| InviteeSkipReason::Malformed)?;
     match realm.user_by_email(address).map(AsRef::as_ref) {
-        Some(User { is_active: true, .. }) => Err(SkipReason::HasAccount),
-        Some(_) => Err(SkipReason::Deactivated),
-        None => domains::check(realm, address).map(|()| address).map_err(|outside| match outside {
-            DomainRestriction::Domain => SkipReason::OutsideDomains,
-            DomainRestriction::PlusSign => SkipReason::PlusSign,
-            DomainRestriction::Disposable => SkipReason::Disposable,
+        Some(User { is_active: true, .. }) => Err(InviteeSkipReason::HasAccount),
+        Some(_) => Err(InviteeSkipReason::Deactivated),
+        None => email_domains::check_email_allowed(realm, address).map(|()| address).map_err(|outside| match outside {
+            EmailNotAllowedError::Domain => InviteeSkipReason::OutsideDomains,
+            EmailNotAllowedError::PlusSign => InviteeSkipReason::PlusSign,
+            EmailNotAllowedError::Disposable => InviteeSkipReason::Disposable,
         }),
     }
 }
@@ -249,7 +250,7 @@ fn expires_s(terms: &InvitationTerms, now_s: i64) -> Option<i64> {
 }
 
 fn fresh(
-    env: &InvitationEnv<'_>,
+    env: &InvitationContext<'_>,
     to: Invitee,
     (terms, secret): (&InvitationTerms, &InvitationSecret),
     now_s: i64,

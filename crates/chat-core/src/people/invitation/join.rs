@@ -3,15 +3,15 @@
 use super::letter;
 use super::{Invitation, InvitationEnd, InvitationLink, Invitee};
 use super::{changed, forget_old, letters_left, next_number};
+use crate::event_log::realm_commit::RealmCommit;
 use crate::id::UserId;
-use crate::limits::DAY_S;
-use crate::log::commit::RealmCommit;
+use crate::limits::SECONDS_PER_DAY;
 use crate::model::channel::Channel;
-use crate::model::snapshot::RealmSnapshot;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::InvitationSecret;
-use crate::model::user::{self, ApiKey, PasswordHash, fold};
+use crate::model::user::{self, ApiKey, PasswordHash, fold_case};
 use crate::people::account::{self, NewUser, default_channels};
-use crate::permission::administer::AccountError;
+use crate::permission::account_administration::AccountChangeError;
 
 /// Seconds in which a confirmation that is asked for again is not sent again: two clicks are one wish.
 const SAME_WISH_S: i64 = 60;
@@ -43,7 +43,7 @@ pub enum JoinError {
     DailyLimit,
     /// The account cannot be made.
     #[error(transparent)]
-    Account(#[from] AccountError),
+    Account(#[from] AccountChangeError),
 }
 
 /// The data of a person who joins by an invitation.
@@ -61,7 +61,7 @@ pub struct JoinRequest {
 
 /// A request to join by a reusable link, with the e-mail address to join with.
 #[derive(Debug, Clone)]
-pub struct JoinAddressRequest<'a> {
+pub struct ReusableLinkJoinRequest<'a> {
     /// The link they have, which is for anybody.
     pub link: &'a InvitationLink,
     /// The address, as typed.
@@ -74,11 +74,15 @@ pub struct JoinAddressRequest<'a> {
     pub daily_limit: usize,
 }
 
-/// Returns the invitation that a link opens now.
+/// Returns the open invitation that a link belongs to.
 ///
 /// # Errors
 /// When it opens none.
-pub fn opened(realm: &RealmSnapshot, link: &InvitationLink, now_s: i64) -> Result<Invitation, JoinError> {
+pub fn find_invitation_by_link(
+    realm: &RealmSnapshot,
+    link: &InvitationLink,
+    now_s: i64,
+) -> Result<Invitation, JoinError> {
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
         return Err(JoinError::RealmClosed);
     }
@@ -98,9 +102,8 @@ pub fn opened(realm: &RealmSnapshot, link: &InvitationLink, now_s: i64) -> Resul
     }
 }
 
-/// Makes the account of a user who was invited, in the channels the invitation names. All invitations of that address
-/// end; who invited them is told, if they wished to be. Of several who use one link at once one is first, and for the
-/// others the link is used.
+/// Creates the account of an invited user in the channels of the invitation, ends all invitations of that address, and
+/// notifies the inviter if they wished so. Of several who use one link at once, only the first succeeds.
 ///
 /// # Errors
 /// See [`JoinError`]; nothing is to be written then.
@@ -108,9 +111,13 @@ pub fn opened(realm: &RealmSnapshot, link: &InvitationLink, now_s: i64) -> Resul
 /// # Source
 /// Specification, `POST /invites`. Not specified: the inviter is told by mail, because the organization has no account
 /// of its own that could write to them.
-pub fn join(realm: &RealmSnapshot, joining: &JoinRequest, commit: &mut RealmCommit) -> Result<UserId, JoinError> {
-    let invitation = opened(realm, &joining.link, commit.at_s)?;
-    let address = invitation.address().ok_or(JoinError::OtherKind)?;
+pub fn join_by_invitation(
+    realm: &RealmSnapshot,
+    joining: &JoinRequest,
+    commit: &mut RealmCommit,
+) -> Result<UserId, JoinError> {
+    let invitation = find_invitation_by_link(realm, &joining.link, commit.at_s)?;
+    let address = invitation.invitee_email().ok_or(JoinError::OtherKind)?;
     let new = NewUser {
         email: address.to_owned(),
         full_name: joining.full_name.clone(),
@@ -118,9 +125,10 @@ pub fn join(realm: &RealmSnapshot, joining: &JoinRequest, commit: &mut RealmComm
         password_hash: joining.password_hash.clone(),
         api_key: joining.api_key.clone(),
     };
-    let id = account::create_in(realm, &new, &channels(realm, &invitation), commit)?;
-    let key = fold(address);
-    let of_address = |invitation: &Invitation| invitation.address().is_some_and(|address| fold(address) == key);
+    let id = account::create_account_in_channels(realm, &new, &channels(realm, &invitation), commit)?;
+    let key = fold_case(address);
+    let of_address =
+        |invitation: &Invitation| invitation.invitee_email().is_some_and(|address| fold_case(address) == key);
     let ending = Invitation::all(realm).filter(|(_, other)| other.ended.is_none() && of_address(other));
     let mut inviters = Vec::new();
     for (number, other) in ending {
@@ -130,7 +138,7 @@ pub fn join(realm: &RealmSnapshot, joining: &JoinRequest, commit: &mut RealmComm
     commit.events.push(changed(realm, inviters));
     if invitation.notifies_inviter
         && let Some(inviter) = realm.user(invitation.inviter_id)
-        && let Ok(full_name) = user::full_name(&joining.full_name)
+        && let Ok(full_name) = user::parse_full_name(&joining.full_name)
     {
         commit.mail.push(letter::of_joining(realm, inviter, full_name));
     }
@@ -149,20 +157,24 @@ fn channels<'a>(realm: &'a RealmSnapshot, invitation: &Invitation) -> Vec<&'a Ch
     channels
 }
 
-/// Sends a user who has a link for anybody a link of their own, to the address they gave.
+/// Sends a user of a reusable link a personal link to their e-mail address.
 ///
 /// # Errors
 /// See [`JoinError`]; nothing is to be written then.
 ///
 /// # Source
 /// Not specified; a link alone makes no account, because whoever has it could take the address of another.
-pub fn ask(realm: &RealmSnapshot, asked: &JoinAddressRequest<'_>, commit: &mut RealmCommit) -> Result<(), JoinError> {
-    let invitation = opened(realm, asked.link, commit.at_s)?;
+pub fn send_personal_join_link(
+    realm: &RealmSnapshot,
+    asked: &ReusableLinkJoinRequest<'_>,
+    commit: &mut RealmCommit,
+) -> Result<(), JoinError> {
+    let invitation = find_invitation_by_link(realm, asked.link, commit.at_s)?;
     if invitation.to != Invitee::Anybody {
         return Err(JoinError::OtherKind);
     }
-    let address = user::email(asked.address).map_err(AccountError::from)?;
-    account::check_address(realm, address)?;
+    let address = user::parse_email(asked.address).map_err(AccountChangeError::from)?;
+    account::check_signup_email(realm, address)?;
     let (number, mut confirmation) = match confirmation(realm, asked.link.number, address) {
         Some((number, before)) if before.is_open(realm, commit.at_s) => (number, before),
         _ => (next_number(realm), Invitation { sent_s: Vec::new(), ..invitation }),
@@ -176,7 +188,7 @@ pub fn ask(realm: &RealmSnapshot, asked: &JoinAddressRequest<'_>, commit: &mut R
     }
     forget_old(realm, commit);
     confirmation.to = Invitee::Confirmation { address: address.to_owned(), link: asked.link.number };
-    confirmation.expires_s = Some(commit.at_s.saturating_add(DAY_S));
+    confirmation.expires_s = Some(commit.at_s.saturating_add(SECONDS_PER_DAY));
     let link = InvitationLink { number, secret: asked.secret.clone() };
     confirmation.is_sent(link.secret.hash(realm.key_hasher()), commit.at_s);
     commit.mail.push(letter::of_confirmation(realm, address, &link.url(asked.base_url)));
@@ -186,9 +198,9 @@ pub fn ask(realm: &RealmSnapshot, asked: &JoinAddressRequest<'_>, commit: &mut R
 
 /// Returns the confirmation of that address for that link.
 fn confirmation(realm: &RealmSnapshot, of_link: i64, of_address: &str) -> Option<(i64, Invitation)> {
-    let key = fold(of_address);
+    let key = fold_case(of_address);
     let is_it = |invitation: &Invitation| match &invitation.to {
-        Invitee::Confirmation { address, link } => *link == of_link && fold(address) == key,
+        Invitee::Confirmation { address, link } => *link == of_link && fold_case(address) == key,
         Invitee::Address(_) | Invitee::Anybody => false,
     };
     Invitation::all(realm).filter(|(_, invitation)| is_it(invitation)).last()

@@ -3,15 +3,20 @@
 use jiff::Timestamp;
 
 use super::Invitation;
-use crate::log::mail::Letter;
-use crate::model::snapshot::RealmSnapshot;
+use crate::event_log::email_queue::OutgoingEmail;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 
 /// To a user who is invited.
-pub(super) fn of_invitation(realm: &RealmSnapshot, invitation: &Invitation, address: &str, link: &str) -> Letter {
+pub(super) fn of_invitation(
+    realm: &RealmSnapshot,
+    invitation: &Invitation,
+    address: &str,
+    link: &str,
+) -> OutgoingEmail {
     let inviter = realm.user(invitation.inviter_id).map_or("Somebody", |inviter| &inviter.full_name);
     let name = name_of(realm);
-    Letter {
+    OutgoingEmail {
         to: address.to_owned(),
         subject: format!("{inviter} invites you to {name}"),
         text: format!(
@@ -24,9 +29,9 @@ pub(super) fn of_invitation(realm: &RealmSnapshot, invitation: &Invitation, addr
 }
 
 /// To a user who gave their address.
-pub(super) fn of_confirmation(realm: &RealmSnapshot, address: &str, link: &str) -> Letter {
+pub(super) fn of_confirmation(realm: &RealmSnapshot, address: &str, link: &str) -> OutgoingEmail {
     let name = name_of(realm);
-    Letter {
+    OutgoingEmail {
         to: address.to_owned(),
         subject: format!("Confirm your address for {name}"),
         text: format!(
@@ -38,9 +43,9 @@ pub(super) fn of_confirmation(realm: &RealmSnapshot, address: &str, link: &str) 
 }
 
 /// To the inviter.
-pub(super) fn of_joining(realm: &RealmSnapshot, inviter: &User, full_name: &str) -> Letter {
+pub(super) fn of_joining(realm: &RealmSnapshot, inviter: &User, full_name: &str) -> OutgoingEmail {
     let name = name_of(realm);
-    Letter {
+    OutgoingEmail {
         to: inviter.email.clone(),
         subject: format!("{full_name} accepted your invitation to {name}"),
         text: format!("{full_name} accepted your invitation and is now in the team chat of {name}.\n"),

@@ -16,7 +16,7 @@ pub struct InvitationLink {
 }
 
 impl InvitationLink {
-    /// Reads the end of a link: the number, a hyphen, the secret.
+    /// Parses the last part of a link: the id, a hyphen and the secret.
     ///
     /// # Errors
     /// When it has another form.
@@ -27,24 +27,24 @@ impl InvitationLink {
         Ok(Self { number, secret: InvitationSecret::parse(secret)? })
     }
 
-    /// What [`InvitationLink::parse`] reads.
+    /// Returns the last part of the link, which [`InvitationLink::parse`] reads.
     #[must_use]
-    pub fn end(&self) -> String {
+    pub fn url_suffix(&self) -> String {
         format!("{}-{}", self.number, self.secret.expose())
     }
 
-    /// Returns the link, on the server at that address.
+    /// Returns the full URL of the link at that base URL.
     #[must_use]
     pub fn url(&self, base_url: &str) -> String {
-        format!("{base_url}/join/{}", self.end())
+        format!("{base_url}/join/{}", self.url_suffix())
     }
 }
 
-/// The store of invitation secrets that can be shown again.
+/// The store of the secrets of reusable invitation links.
 #[async_trait]
-pub trait InvitationLinkStore: Send + Sync {
-    /// Returns the secrets of all links that anybody may use who has them, with the numbers of their invitations.
-    async fn link_secrets(&self) -> Result<Vec<(i64, InvitationSecret)>, StoreError>;
+pub trait ReusableInvitationStore: Send + Sync {
+    /// Returns the secrets of all reusable links, with the ids of their invitations.
+    async fn reusable_link_secrets(&self) -> Result<Vec<(i64, InvitationSecret)>, StoreError>;
 }
 
 #[cfg(test)]

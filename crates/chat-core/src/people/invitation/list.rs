@@ -2,28 +2,28 @@
 
 use serde_json::{Value, json};
 
-use super::{Invitation, InvitationEnv, InvitationLink, Invitee, may_invite_to};
+use super::{Invitation, InvitationContext, InvitationLink, Invitee, may_invite_to};
 use crate::model::user::InvitationSecret;
 use crate::permission::access::{self, PermissionError};
 
-/// Whether the caller has a list of invitations.
+/// Checks whether the caller may list invitations.
 ///
 /// # Errors
 /// For guests and bots.
-pub fn listed(env: &InvitationEnv<'_>) -> Result<(), PermissionError> {
+pub fn may_list_invitations(env: &InvitationContext<'_>) -> Result<(), PermissionError> {
     access::require_member(env.caller)?;
     access::require_human(env.caller)
 }
 
-/// Returns the open invitations in the order of their numbers: all for administrators, and their own for others.
-/// `secrets` are those of the links that anybody may use. The link of an invitation to a role that the caller may not
-/// give is left out of its object: it would give the caller that role.
+/// Returns the open invitations in ascending order of ids: all for administrators, their own for others; `secrets` are
+/// those of reusable links. The link of an invitation to a role that the caller may not give is left out, as it would
+/// give the caller that role.
 ///
 /// # Source
 /// Not specified; the objects are those existing clients know. The confirmation of an address that was given by the
 /// user of a link is not among them, because it has no inviter.
 #[must_use]
-pub fn list(env: &InvitationEnv<'_>, secrets: &[(i64, InvitationSecret)], now_s: i64) -> Vec<Value> {
+pub fn list_invitations(env: &InvitationContext<'_>, secrets: &[(i64, InvitationSecret)], now_s: i64) -> Vec<Value> {
     let is_shown = |invitation: &Invitation| {
         let may_see = env.caller.is_administrator() || invitation.inviter_id == env.caller.id;
         may_see && invitation.is_open(env.realm, now_s)
@@ -33,7 +33,7 @@ pub fn list(env: &InvitationEnv<'_>, secrets: &[(i64, InvitationSecret)], now_s:
 }
 
 fn object(
-    env: &InvitationEnv<'_>,
+    env: &InvitationContext<'_>,
     number: i64,
     invitation: &Invitation,
     secrets: &[(i64, InvitationSecret)],

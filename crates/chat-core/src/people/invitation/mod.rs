@@ -1,10 +1,10 @@
 //! Invitations: who may ask whom in, what an invitation gives, and how it is accepted.
 //!
-//! An invitation is a small thing of the realm ([`crate::model::change::ItemKind::Invitation`]). It is opened by a link
-//! with a secret, of which memory, the log and the table of invitations hold the hash alone. There are three kinds: one
-//! that was sent to an address; a link that anybody may use who has it; and the confirmation of an address that a user
-//! gave who used such a link. An account is made of the first and the last only, so an account's address is always one
-//! at which its owner gets mail.
+//! An invitation is a small thing of the realm ([`crate::model::realm_change::RealmItemKind::Invitation`]). It is
+//! opened by a link with a secret, of which memory, the log and the table of invitations hold the hash alone. There are
+//! three kinds: one that was sent to an address; a link that anybody may use who has it; and the confirmation of an
+//! address that a user gave who used such a link. An account is made of the first and the last only, so an account's
+//! address is always one at which its owner gets mail.
 //!
 //! An invitation gives what its inviter could give: while their account is closed, or their role is less than the one
 //! they invited to, it is not there.
@@ -17,42 +17,45 @@ mod link;
 mod list;
 mod revoke;
 
-pub use address::addresses;
+pub use address::parse_invitee_emails;
 pub use invite::{
-    InvitationTerms, InvitationsNotSent, InviteOutcome, InviteRequest, NotSentReason, SkipReason, SkippedInvitee,
-    invite, make_link,
+    InvitationTerms, InvitationsNotSent, InvitationsNotSentReason, InviteOutcome, InviteRequest, InviteeSkipReason,
+    SkippedInvitee, create_reusable_invitation_link, invite_by_email,
 };
-pub use join::{JoinAddressRequest, JoinError, JoinRequest, ask, join, opened};
-pub use link::{InvitationLink, InvitationLinkStore};
-pub use list::{list, listed};
-pub use revoke::{resend, revoke, revoke_link};
+pub use join::{
+    JoinError, JoinRequest, ReusableLinkJoinRequest, find_invitation_by_link, join_by_invitation,
+    send_personal_join_link,
+};
+pub use link::{InvitationLink, ReusableInvitationStore};
+pub use list::{list_invitations, may_list_invitations};
+pub use revoke::{resend_invitation, revoke_email_invitation, revoke_reusable_link};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::event_log::event::{EventAudience, NewEvent};
+use crate::event_log::realm_commit::{CredentialChange, RealmCommit};
 use crate::id::{ChannelId, UserId};
-use crate::limits::DAY_S;
-use crate::log::commit::{CredentialChange, RealmCommit};
-use crate::log::event::{EventAudience, NewEvent};
-use crate::model::change::{ItemKind, RealmChange};
+use crate::limits::SECONDS_PER_DAY;
+use crate::model::realm_change::{RealmChange, RealmItemKind};
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::Role;
-use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::{KeyHash, User};
 use crate::permission::access::{self, PermissionError};
 
-/// Minutes for which an invitation holds when nothing is said: ten days.
+/// The default validity of an invitation, in minutes: ten days.
 ///
 /// # Source
 /// Specification, "Limits".
-pub const VALIDITY_MIN: i64 = 14_400;
+pub const DEFAULT_INVITATION_VALIDITY_MINUTES: i64 = 14_400;
 /// Seconds for which an invitation is remembered that is over, so that whoever comes late is told why.
-const REMEMBERED_S: i64 = 30 * DAY_S;
+const REMEMBERED_S: i64 = 30 * SECONDS_PER_DAY;
 /// Most invitations that one commit forgets.
 const FORGOTTEN_AT_ONCE: usize = 100;
 
 /// The realm, the caller, the address and the limit that decisions about invitations use.
 #[derive(Debug, Clone, Copy)]
-pub struct InvitationEnv<'a> {
+pub struct InvitationContext<'a> {
     /// The realm.
     pub realm: &'a RealmSnapshot,
     /// Who decides.
@@ -117,9 +120,9 @@ pub enum InvitationEnd {
     Used,
 }
 
-/// The reason why nobody is invited, or an invitation stays as it is.
+/// The reason why nobody is invited, or an invitation is not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InviteError {
+pub enum InvitationError {
     /// The caller is not who may.
     #[error(transparent)]
     NotAllowed(#[from] PermissionError),
@@ -144,31 +147,33 @@ pub enum InviteError {
 }
 
 impl Invitation {
-    /// An invitation of that number, open or over.
+    /// Returns the invitation of that id, open or ended.
     #[must_use]
     pub fn find(realm: &RealmSnapshot, number: i64) -> Option<Self> {
-        realm.item(ItemKind::Invitation, number).and_then(Self::read)
+        realm.realm_item(RealmItemKind::Invitation, number).and_then(Self::read)
     }
 
     /// All of them, in the order of their numbers.
     pub(crate) fn all(realm: &RealmSnapshot) -> impl Iterator<Item = (i64, Self)> {
-        realm.items(ItemKind::Invitation).filter_map(|(number, document)| Some((number, Self::read(document)?)))
+        realm
+            .realm_items(RealmItemKind::Invitation)
+            .filter_map(|(number, document)| Some((number, Self::read(document)?)))
     }
 
     fn read(document: &Value) -> Option<Self> {
         Self::deserialize(document).ok()
     }
 
-    /// Returns the address, unless anybody is invited.
+    /// Returns the invitee's e-mail address; `None` for a reusable link.
     #[must_use]
-    pub fn address(&self) -> Option<&str> {
+    pub fn invitee_email(&self) -> Option<&str> {
         match &self.to {
             Invitee::Address(address) | Invitee::Confirmation { address, .. } => Some(address),
             Invitee::Anybody => None,
         }
     }
 
-    /// Returns whether a user can join by it.
+    /// Returns whether the invitation is open: a user can still join by it.
     #[must_use]
     pub fn is_open(&self, realm: &RealmSnapshot, now_s: i64) -> bool {
         let gives = |inviter: &User| inviter.is_active && may_invite_to(inviter, self.role).is_ok();
@@ -194,16 +199,16 @@ impl Invitation {
     /// Writes it down.
     fn put(&self, number: i64, commit: &mut RealmCommit) {
         let document = Some(json!(self));
-        commit.changes.push(RealmChange::Item { kind: ItemKind::Invitation, id: number, document });
+        commit.changes.push(RealmChange::Item { kind: RealmItemKind::Invitation, id: number, document });
     }
 }
 
 /// Who may invite at all.
-fn may_invite(env: &InvitationEnv<'_>, now_s: i64) -> Result<(), PermissionError> {
+fn may_invite(env: &InvitationContext<'_>, now_s: i64) -> Result<(), PermissionError> {
     access::require_member(env.caller)?;
     access::require_human(env.caller)?;
     let rules = env.realm.realm().map(|realm| &realm.rules);
-    let permitted = rules.is_some_and(|rules| rules.invite.permits(env.caller, rules.waiting_period_days, now_s));
+    let permitted = rules.is_some_and(|rules| rules.invite.permits_user(env.caller, rules.waiting_period_days, now_s));
     if permitted { Ok(()) } else { Err(PermissionError::Insufficient) }
 }
 
@@ -222,12 +227,15 @@ fn may_invite_to(user: &User, role: Role) -> Result<(), PermissionError> {
 /// Says that the list of invitations is another now: to administrators, and to those who invited.
 fn changed(realm: &RealmSnapshot, inviters: impl IntoIterator<Item = UserId>) -> NewEvent {
     let administrators = realm.users().filter(|user| user.is_administrator()).map(|user| user.id);
-    NewEvent::plain(EventAudience::users(administrators.chain(inviters)), json!({"type": "invites_changed"}))
+    NewEvent::same_for_everyone(
+        EventAudience::from_users(administrators.chain(inviters)),
+        json!({"type": "invites_changed"}),
+    )
 }
 
 /// Returns the number the next invitation gets. The last one is never forgotten, so none is given twice.
 fn next_number(realm: &RealmSnapshot) -> i64 {
-    realm.items(ItemKind::Invitation).last().map_or(1, |(number, _)| number + 1)
+    realm.realm_items(RealmItemKind::Invitation).last().map_or(1, |(number, _)| number + 1)
 }
 
 /// Returns how many more letters may be sent now, of those the realm may send in 24 hours.
@@ -238,7 +246,7 @@ fn letters_left(realm: &RealmSnapshot, daily_limit: usize, now_s: i64) -> usize 
 }
 
 fn is_recent(at_s: i64, now_s: i64) -> bool {
-    now_s.saturating_sub(at_s) < DAY_S
+    now_s.saturating_sub(at_s) < SECONDS_PER_DAY
 }
 
 /// Forgets invitations that are long over, but for the last one.
@@ -250,7 +258,7 @@ fn forget_old(realm: &RealmSnapshot, commit: &mut RealmCommit) {
     let old = Invitation::all(realm).filter(|(number, invitation)| *number != last && is_old(invitation));
     let old: Vec<_> = old.take(FORGOTTEN_AT_ONCE).collect();
     for (number, invitation) in old {
-        commit.changes.push(RealmChange::Item { kind: ItemKind::Invitation, id: number, document: None });
+        commit.changes.push(RealmChange::Item { kind: RealmItemKind::Invitation, id: number, document: None });
         if invitation.to == Invitee::Anybody {
             commit.credentials.push(CredentialChange::InvitationLink(number, None));
         }

@@ -2,63 +2,73 @@
 
 use super::letter;
 use super::{
-    Invitation, InvitationEnd, InvitationEnv, InvitationLink, InvitationsNotSent, InviteError, Invitee, NotSentReason,
-    SkipReason, SkippedInvitee,
+    Invitation, InvitationContext, InvitationEnd, InvitationError, InvitationLink, InvitationsNotSent,
+    InvitationsNotSentReason, Invitee, InviteeSkipReason, SkippedInvitee,
 };
-use super::{changed, letters_left, listed};
-use crate::log::commit::{CredentialChange, RealmCommit};
+use super::{changed, letters_left, may_list_invitations};
+use crate::event_log::realm_commit::{CredentialChange, RealmCommit};
 use crate::model::role::Role;
 use crate::model::user::InvitationSecret;
 use crate::permission::access;
 
-/// Takes back an invitation that was sent to an address. One that is over is not there.
+/// Revokes an invitation that was sent to an e-mail address. One that has ended is not found. One that is over is not
+/// there.
 ///
 /// # Errors
-/// See [`InviteError`].
+/// See [`InvitationError`].
 ///
 /// # Source
 /// Not specified; who invited may, and administrators.
-pub fn revoke(env: &InvitationEnv<'_>, number: i64, commit: &mut RealmCommit) -> Result<(), InviteError> {
+pub fn revoke_email_invitation(
+    env: &InvitationContext<'_>,
+    number: i64,
+    commit: &mut RealmCommit,
+) -> Result<(), InvitationError> {
     let invitation = pending(env, number, commit.at_s)?;
     end(env, number, invitation, commit);
     Ok(())
 }
 
-/// Takes back a link that anybody may use who has it, and with it the confirmations that were asked for by it.
+/// Revokes a reusable invitation link, and the personal links requested by it.
 ///
 /// # Errors
-/// See [`InviteError`].
-pub fn revoke_link(env: &InvitationEnv<'_>, number: i64, commit: &mut RealmCommit) -> Result<(), InviteError> {
-    listed(env)?;
+/// See [`InvitationError`].
+pub fn revoke_reusable_link(
+    env: &InvitationContext<'_>,
+    number: i64,
+    commit: &mut RealmCommit,
+) -> Result<(), InvitationError> {
+    may_list_invitations(env)?;
     let found = Invitation::find(env.realm, number).filter(|found| found.to == Invitee::Anybody);
-    let invitation = found.ok_or(InviteError::NoSuchInvitation)?;
+    let invitation = found.ok_or(InvitationError::NoSuchInvitation)?;
     may_manage(env, &invitation)?;
     if invitation.ended.is_some() {
-        return Err(InviteError::AlreadyRevoked);
+        return Err(InvitationError::AlreadyRevoked);
     }
     commit.credentials.push(CredentialChange::InvitationLink(number, None));
     end(env, number, invitation, commit);
     Ok(())
 }
 
-/// Sends an invitation again, with another link: the one before opens nothing any more. It holds as long as it did.
+/// Sends an invitation again with a new link, in place of the previous one, which no longer works. It expires when it
+/// did before. It holds as long as it did.
 ///
 /// # Errors
-/// See [`InviteError`].
-pub fn resend(
-    env: &InvitationEnv<'_>,
+/// See [`InvitationError`].
+pub fn resend_invitation(
+    env: &InvitationContext<'_>,
     number: i64,
     secret: &InvitationSecret,
     commit: &mut RealmCommit,
-) -> Result<(), InviteError> {
+) -> Result<(), InvitationError> {
     let mut invitation = pending(env, number, commit.at_s)?;
-    let address = invitation.address().unwrap_or_default().to_owned();
+    let address = invitation.invitee_email().unwrap_or_default().to_owned();
     if env.realm.user_by_email(&address).is_some() {
-        let skipped = vec![SkippedInvitee { address, because: SkipReason::HasAccount }];
-        return Err(InvitationsNotSent { because: NotSentReason::AllSkipped, skipped }.into());
+        let skipped = vec![SkippedInvitee { address, because: InviteeSkipReason::HasAccount }];
+        return Err(InvitationsNotSent { because: InvitationsNotSentReason::AllSkipped, skipped }.into());
     }
     if letters_left(env.realm, env.daily_limit, commit.at_s) == 0 {
-        return Err(InvitationsNotSent { because: NotSentReason::DailyLimit, skipped: Vec::new() }.into());
+        return Err(InvitationsNotSent { because: InvitationsNotSentReason::DailyLimit, skipped: Vec::new() }.into());
     }
     invitation.is_sent(secret.hash(env.realm.key_hasher()), commit.at_s);
     let link = InvitationLink { number, secret: secret.clone() }.url(env.base_url);
@@ -69,16 +79,16 @@ pub fn resend(
 }
 
 /// An invitation to an address that is open, if the caller may do something to it.
-fn pending(env: &InvitationEnv<'_>, number: i64, now_s: i64) -> Result<Invitation, InviteError> {
-    listed(env)?;
+fn pending(env: &InvitationContext<'_>, number: i64, now_s: i64) -> Result<Invitation, InvitationError> {
+    may_list_invitations(env)?;
     let found = Invitation::find(env.realm, number);
     let found = found.filter(|found| matches!(found.to, Invitee::Address(_)) && found.is_open(env.realm, now_s));
-    let invitation = found.ok_or(InviteError::NoSuchInvitation)?;
+    let invitation = found.ok_or(InvitationError::NoSuchInvitation)?;
     may_manage(env, &invitation)?;
     Ok(invitation)
 }
 
-fn may_manage(env: &InvitationEnv<'_>, invitation: &Invitation) -> Result<(), InviteError> {
+fn may_manage(env: &InvitationContext<'_>, invitation: &Invitation) -> Result<(), InvitationError> {
     if invitation.inviter_id != env.caller.id {
         access::require_administrator(env.caller)?;
     }
@@ -88,7 +98,7 @@ fn may_manage(env: &InvitationEnv<'_>, invitation: &Invitation) -> Result<(), In
     Ok(())
 }
 
-fn end(env: &InvitationEnv<'_>, number: i64, invitation: Invitation, commit: &mut RealmCommit) {
+fn end(env: &InvitationContext<'_>, number: i64, invitation: Invitation, commit: &mut RealmCommit) {
     commit.events.push(changed(env.realm, [invitation.inviter_id]));
     Invitation { ended: Some((InvitationEnd::Revoked, commit.at_s)), ..invitation }.put(number, commit);
 }

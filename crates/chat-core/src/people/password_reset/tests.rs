@@ -1,7 +1,7 @@
 use super::*;
+use crate::event_log::event::LogRecord;
 use crate::id::EventId;
-use crate::log::event::EventRecord;
-use crate::model::realm::RealmRules;
+use crate::model::realm::RealmPermissionSettings;
 use crate::model::user::ApiKey;
 use crate::people::session::SessionToken;
 use crate::testing::{self, NOW_S};
@@ -18,16 +18,16 @@ fn link(seed: u8) -> InvitationLink {
 
 fn asked(realm: &RealmSnapshot, at_s: i64, seed: u8) -> RealmCommit {
     let mut commit = RealmCommit { at_s, ..RealmCommit::default() };
-    request(realm, ADDRESS, (&secret(seed), "https://chat.example.org"), &mut commit);
+    request_password_reset(realm, ADDRESS, (&secret(seed), "https://chat.example.org"), &mut commit);
     commit
 }
 
 fn after(realm: &RealmSnapshot, commit: RealmCommit) -> RealmSnapshot {
-    realm.with(&EventRecord::new(EventId(realm.at().0 + 1), commit.at_s, commit.changes, None))
+    realm.after_record(&LogRecord::new(EventId(realm.log_position().0 + 1), commit.at_s, commit.changes, None))
 }
 
 fn realm() -> RealmSnapshot {
-    testing::realm(RealmRules::default(), Vec::new())
+    testing::realm(RealmPermissionSettings::default(), Vec::new())
 }
 
 #[test]
@@ -36,36 +36,39 @@ fn a_letter_has_a_link_that_sets_a_password_once_and_signs_out() {
     let commit = asked(&realm, NOW_S, 1);
     let letter = commit.mail.first().unwrap();
     assert_eq!(letter.to, "User4@example.org");
-    assert!(letter.text.contains(&format!("https://chat.example.org/password-reset/{}\n", link(1).end())));
+    assert!(letter.text.contains(&format!("https://chat.example.org/password-reset/{}\n", link(1).url_suffix())));
     assert!(!format!("{:?}", commit.changes).contains(secret(1).expose()));
     let realm = after(&realm, commit);
     let token = SessionToken::new(UserId(4), ApiKey::from_random(&[9; 64]).unwrap());
     let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
-    session::begin(&realm, &token, "", 1_000, &mut commit);
+    session::begin_session(&realm, &token, "", 1_000, &mut commit);
     let realm = after(&realm, commit);
-    assert_eq!(opened(&realm, &link(1), NOW_S).unwrap().id, UserId(4));
+    assert_eq!(find_password_reset_user(&realm, &link(1), NOW_S).unwrap().id, UserId(4));
     let mut commit = RealmCommit { at_s: NOW_S + 10, ..RealmCommit::default() };
-    complete(&realm, &link(1), &PasswordHash("new".to_owned()), &mut commit).unwrap();
+    complete_password_reset(&realm, &link(1), &PasswordHash("new".to_owned()), &mut commit).unwrap();
     assert!(commit.revokes_access(&realm));
     assert!(matches!(&commit.credentials[..], [CredentialChange::PasswordHash(UserId(4), Some(_))]));
     assert!(commit.mail.first().unwrap().subject.contains("was changed"));
     let realm = after(&realm, commit);
-    assert!(session::list(&realm, UserId(4), NOW_S, 1_000).is_empty());
-    assert_eq!(opened(&realm, &link(1), NOW_S), Err(PasswordResetError::Unknown));
+    assert!(session::list_sessions(&realm, UserId(4), NOW_S, 1_000).is_empty());
+    assert_eq!(find_password_reset_user(&realm, &link(1), NOW_S), Err(PasswordResetError::Unknown));
 }
 
 #[test]
 fn a_link_is_valid_for_an_hour_and_until_there_is_a_newer_one() {
     let first = after(&realm(), asked(&realm(), NOW_S, 1));
-    assert!(opened(&first, &link(1), NOW_S + VALID_S - 1).is_ok());
-    assert_eq!(opened(&first, &link(1), NOW_S + VALID_S), Err(PasswordResetError::Expired));
-    assert_eq!(opened(&first, &link(2), NOW_S), Err(PasswordResetError::Unknown));
+    assert!(find_password_reset_user(&first, &link(1), NOW_S + VALID_S - 1).is_ok());
+    assert_eq!(find_password_reset_user(&first, &link(1), NOW_S + VALID_S), Err(PasswordResetError::Expired));
+    assert_eq!(find_password_reset_user(&first, &link(2), NOW_S), Err(PasswordResetError::Unknown));
     let second = after(&first, asked(&first, NOW_S + SAME_REQUEST_S, 2));
-    assert_eq!(opened(&second, &link(1), NOW_S), Err(PasswordResetError::Unknown));
-    assert!(opened(&second, &link(2), NOW_S + SAME_REQUEST_S).is_ok());
+    assert_eq!(find_password_reset_user(&second, &link(1), NOW_S), Err(PasswordResetError::Unknown));
+    assert!(find_password_reset_user(&second, &link(2), NOW_S + SAME_REQUEST_S).is_ok());
     let mut commit = RealmCommit::default();
     set_password(&second, UserId(4), None, None, &mut commit);
-    assert_eq!(opened(&after(&second, commit), &link(2), NOW_S + SAME_REQUEST_S), Err(PasswordResetError::Unknown));
+    assert_eq!(
+        find_password_reset_user(&after(&second, commit), &link(2), NOW_S + SAME_REQUEST_S),
+        Err(PasswordResetError::Unknown)
+    );
 }
 
 #[test]
@@ -81,23 +84,23 @@ fn five_letters_are_sent_in_a_day_and_two_clicks_send_one() {
     }
     // A used link does not give letters back.
     let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
-    complete(&realm, &link(5), &PasswordHash("new".to_owned()), &mut commit).unwrap();
+    complete_password_reset(&realm, &link(5), &PasswordHash("new".to_owned()), &mut commit).unwrap();
     realm = after(&realm, commit);
     assert!(asked(&realm, NOW_S + 3_600, 9).mail.is_empty());
-    assert_eq!(asked(&realm, NOW_S + DAY_S, 9).mail.len(), 1);
+    assert_eq!(asked(&realm, NOW_S + SECONDS_PER_DAY, 9).mail.len(), 1);
 }
 
 #[test]
 fn a_bot_a_closed_account_and_an_unknown_address_get_no_letter() {
     let realm = realm();
     let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
-    request(&realm, "stranger@example.org", (&secret(1), ""), &mut commit);
+    request_password_reset(&realm, "stranger@example.org", (&secret(1), ""), &mut commit);
     let closed = User { is_active: false, ..User::clone(realm.user(UserId(4)).unwrap()) };
-    let realm = realm.after(&[RealmChange::User(Box::new(closed))]);
-    request(&realm, ADDRESS, (&secret(1), ""), &mut commit);
-    let bot = Some(crate::model::user::Bot { kind: crate::model::user::BotKind::Generic, owner_id: None });
+    let realm = realm.preview_changes(&[RealmChange::User(Box::new(closed))]);
+    request_password_reset(&realm, ADDRESS, (&secret(1), ""), &mut commit);
+    let bot = Some(crate::model::user::BotProperties { kind: crate::model::user::BotKind::Generic, owner_id: None });
     let bot = User { bot, is_active: true, ..User::clone(realm.user(UserId(4)).unwrap()) };
-    let realm = realm.after(&[RealmChange::User(Box::new(bot))]);
-    request(&realm, ADDRESS, (&secret(1), ""), &mut commit);
+    let realm = realm.preview_changes(&[RealmChange::User(Box::new(bot))]);
+    request_password_reset(&realm, ADDRESS, (&secret(1), ""), &mut commit);
     assert!(commit.mail.is_empty() && commit.changes.is_empty());
 }

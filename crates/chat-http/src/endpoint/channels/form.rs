@@ -2,7 +2,7 @@
 
 use chat_core::channels::RetentionPolicy;
 use chat_core::id::UserGroupId;
-use chat_core::model::channel::PostPolicy;
+use chat_core::model::channel::ChannelPostPolicy;
 use serde_json::Value;
 
 use crate::json_schema::JsonSchema;
@@ -14,33 +14,33 @@ use crate::params::{EnumNumberJson, JsonParam, NumberEnum, ParamDecoder, ParamEr
 pub(crate) struct PostPolicyNumber;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct PostPolicyValue(PostPolicy);
+struct PostPolicyValue(ChannelPostPolicy);
 
 impl NumberEnum for PostPolicyValue {
     const NUMBERS: &'static [(i64, Self)] = &[
-        (1, Self(PostPolicy::Everyone)),
-        (2, Self(PostPolicy::Administrators)),
-        (3, Self(PostPolicy::FullMembers)),
-        (4, Self(PostPolicy::Moderators)),
+        (1, Self(ChannelPostPolicy::Everyone)),
+        (2, Self(ChannelPostPolicy::Administrators)),
+        (3, Self(ChannelPostPolicy::FullMembers)),
+        (4, Self(ChannelPostPolicy::Moderators)),
     ];
 }
 
 impl ParamDecoder for PostPolicyNumber {
-    type Value = PostPolicy;
+    type Value = ChannelPostPolicy;
 
     fn wire_format() -> ParamWireFormat {
         JsonParam::<EnumNumberJson<PostPolicyValue>>::wire_format()
     }
 
-    fn decode(param: RawParam<'_>) -> Result<PostPolicy, ParamError> {
+    fn decode(param: RawParam<'_>) -> Result<ChannelPostPolicy, ParamError> {
         JsonParam::<EnumNumberJson<PostPolicyValue>>::decode(param)
             .map(|EnumNumberJson(PostPolicyValue(policy))| policy)
     }
 }
 
 /// Returns the older way to say who may write.
-pub(crate) fn announcing(is_announcement_only: bool) -> PostPolicy {
-    if is_announcement_only { PostPolicy::Administrators } else { PostPolicy::Everyone }
+pub(crate) fn announcing(is_announcement_only: bool) -> ChannelPostPolicy {
+    if is_announcement_only { ChannelPostPolicy::Administrators } else { ChannelPostPolicy::Everyone }
 }
 
 /// `message_retention_days`: days, or one of two words, with or without quotes.

@@ -11,7 +11,7 @@ use chat_core::id::EventId;
 use chat_core::people::session::Session;
 
 use super::{LAST_EVENT_ID, PollCaller, PollParams};
-use crate::authentication::{AuthenticationError, CallerSecretHash, holder, may_enter};
+use crate::authentication::{AuthenticationError, CallerSecretHash, holder, may_authenticate};
 use crate::error::ApiError;
 use crate::long_wait::{LongPollSignal, RepollableRequest};
 use crate::middleware::api_headers;
@@ -38,7 +38,7 @@ impl OfferedRepoll {
 
     fn may_enter(&self) -> Result<(), AuthenticationError> {
         let realm = self.app.realm();
-        may_enter(&realm, holder(&realm, self.caller.user_id, self.caller.secret)?)
+        may_authenticate(&realm, holder(&realm, self.caller.user_id, self.caller.secret)?)
     }
 
     /// Returns whether a browser's session has expired, or its use is to be written down: both happen where a request
@@ -46,8 +46,8 @@ impl OfferedRepoll {
     fn is_session_due(&self) -> bool {
         let Some(hash) = self.caller.secret.session_hash() else { return false };
         let (now_s, lifetime_s) = (self.app.now_s(), self.app.browser.session_lifetime_s);
-        let found = Session::find(&self.app.realm(), self.caller.user_id, hash);
-        found.is_none_or(|session| session.is_use_due(now_s) || session.is_expired(now_s, lifetime_s))
+        let found = Session::find_by_hash(&self.app.realm(), self.caller.user_id, hash);
+        found.is_none_or(|session| session.needs_use_recorded(now_s) || session.is_expired(now_s, lifetime_s))
     }
 
     async fn answer(self: Arc<Self>, last_event_id: EventId) -> Result<Response, DeferredErrorResponse> {
@@ -85,7 +85,7 @@ impl RepollableRequest for OfferedRepoll {
 
     fn answer_with_number(self: Arc<Self>, number: i64) -> Option<Pin<Box<dyn Future<Output = Response> + Send>>> {
         // The caller is checked as usual when the realm is not known to be current.
-        if !self.app.realm.is_current() {
+        if !self.app.realm.is_realm_current() {
             return None;
         }
         self.may_enter().ok()?;

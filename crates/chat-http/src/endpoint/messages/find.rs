@@ -2,7 +2,7 @@
 
 use chat_core::id::MessageId;
 use chat_core::permission::access::{self, MessageNotFound};
-use chat_core::wire::{MessageFormat, StoredMessage};
+use chat_core::wire_format::{MessageFormat, MessageWithCachedJson};
 
 use super::list::{MessageRendering, write_all};
 use crate::api_call::ApiCall;
@@ -29,9 +29,13 @@ pub(crate) async fn get(
     params: GetMessageParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let id = MessageId(call.path_id("message_id")?);
-    let found = call.app.messages.find(call.caller.user_id(), &[id]).await?.into_iter();
-    let mut read = found.filter(|(message, _)| access::reads(&call.caller.realm, &call.caller.user, message));
-    let found = read.next().map(|(message, flags)| (StoredMessage::passing(message), flags)).ok_or(MessageNotFound)?;
+    let found = call.app.messages.find_messages(call.caller.user_id(), &[id]).await?.into_iter();
+    let mut read =
+        found.filter(|(message, _)| access::may_read_message(&call.caller.realm, &call.caller.user, message));
+    let found = read
+        .next()
+        .map(|(message, flags)| (MessageWithCachedJson::without_cache(message), flags))
+        .ok_or(MessageNotFound)?;
     let (message, _) = &found;
     let mut body = b"{\"raw_content\":".to_vec();
     serde_json::to_writer(&mut body, &message.content)

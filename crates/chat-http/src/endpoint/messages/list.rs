@@ -8,15 +8,15 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use chat_core::id::MessageId;
-use chat_core::limits::MAX_WINDOW;
-use chat_core::messages::narrow::{MessageCandidate, MessageSelection, WindowError};
+use chat_core::limits::MAX_MESSAGES_PER_RESPONSE;
+use chat_core::messages::narrow::{MessageWindowError, NarrowCandidate, ReadableMessageSelection};
 use chat_core::messages::store::MessagePage;
-use chat_core::model::message::{EditHistoryEntry, Flag, Message};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::message::{EditHistoryEntry, Message, MessageFlag};
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::permission::access;
-use chat_core::text::search_words::HighlightedMessage;
-use chat_core::wire::message::{MessageWriter, ReaderExtras};
-use chat_core::wire::{MessageFormat, StoredMessage};
+use chat_core::text_processing::search_words::HighlightedMessage;
+use chat_core::wire_format::message::{MessageWriter, ReaderMessageFields};
+use chat_core::wire_format::{MessageFormat, MessageWithCachedJson};
 
 use crate::api_call::ApiCall;
 use crate::api_response::ApiResponsePayload;
@@ -84,7 +84,7 @@ pub(crate) async fn get(
     let window = anchor.window(anchor.counts(), params.first_unread)?;
     let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let selection = narrow_selection::select(&call.app, realm, user, params.narrow.as_ref()).await?;
-    let page = call.app.messages.window(&selection, window).await?;
+    let page = call.app.messages.load_message_window(&selection, window).await?;
     let mut body = ApiResponsePayload::open_body(page.messages.iter().map(|(message, _)| weight_bytes(message)).sum());
     // Writing to memory does not fail.
     let _ = write!(
@@ -110,21 +110,23 @@ async fn by_ids(
     ids: &[i64],
     params: &ListMessagesParams,
 ) -> Result<ApiResponsePayload, ApiError> {
-    if ids.len() as u64 > MAX_WINDOW {
-        return Err(WindowError::TooMany.into());
+    if ids.len() as u64 > MAX_MESSAGES_PER_RESPONSE {
+        return Err(MessageWindowError::TooMany.into());
     }
     let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let selection = narrow_selection::select(&call.app, realm, user, params.narrow.as_ref()).await?;
     let ids: Vec<MessageId> = ids.iter().copied().map(MessageId).collect();
-    let found = call.app.messages.find(user.id, &ids).await?;
+    let found = call.app.messages.find_messages(user.id, &ids).await?;
     let (selected_in, reader, narrow) = (Arc::clone(realm), Arc::clone(user), selection.clone());
     let selected = move || {
-        let is_selected = |(message, flags): &(Message, Vec<Flag>)| {
-            access::reads(&selected_in, &reader, message)
-                && narrow.asks_for(&MessageCandidate::from(message), flags, &selected_in)
+        let is_selected = |(message, flags): &(Message, Vec<MessageFlag>)| {
+            access::may_read_message(&selected_in, &reader, message)
+                && narrow.asks_for(&NarrowCandidate::from(message), flags, &selected_in)
         };
         let found = found.into_iter().filter(is_selected);
-        found.map(|(message, flags)| (Arc::new(StoredMessage::passing(message)), flags)).collect::<Vec<_>>()
+        found
+            .map(|(message, flags)| (Arc::new(MessageWithCachedJson::without_cache(message)), flags))
+            .collect::<Vec<_>>()
     };
     let messages = call.app.search_jobs.run(0, selected).await?;
     let mut body = ApiResponsePayload::open_body(messages.iter().map(|(message, _)| weight_bytes(message)).sum());
@@ -158,12 +160,12 @@ fn weight_bytes(message: &Message) -> usize {
 /// away from the threads that serve requests.
 async fn marked(
     app: &AppState,
-    selection: &MessageSelection,
-    messages: &[(Arc<StoredMessage>, Vec<Flag>)],
+    selection: &ReadableMessageSelection,
+    messages: &[(Arc<MessageWithCachedJson>, Vec<MessageFlag>)],
 ) -> Result<Vec<HighlightedMessage>, ApiError> {
-    let Some(sought) = selection.sought().cloned() else { return Ok(Vec::new()) };
-    let messages: Vec<Arc<StoredMessage>> = messages.iter().map(|(message, _)| Arc::clone(message)).collect();
-    let mark = move || messages.iter().map(|message| sought.mark(&message.topic, &message.html)).collect();
+    let Some(sought) = selection.search_words().cloned() else { return Ok(Vec::new()) };
+    let messages: Vec<Arc<MessageWithCachedJson>> = messages.iter().map(|(message, _)| Arc::clone(message)).collect();
+    let mark = move || messages.iter().map(|message| sought.highlight_message(&message.topic, &message.html)).collect();
     Ok(app.search_jobs.run(0, mark).await?)
 }
 
@@ -175,27 +177,27 @@ pub(super) struct MessageRendering {
 }
 
 /// Appends a list of messages, as they are written for their reader.
-pub(super) async fn write_all<M: Borrow<StoredMessage> + Sync>(
+pub(super) async fn write_all<M: Borrow<MessageWithCachedJson> + Sync>(
     app: &AppState,
     realm: &RealmSnapshot,
-    (messages, rendering): (&[(M, Vec<Flag>)], &MessageRendering),
+    (messages, rendering): (&[(M, Vec<MessageFlag>)], &MessageRendering),
     out: &mut Vec<u8>,
 ) -> Result<(), ApiError> {
-    let edited = |(message, _): &(M, Vec<Flag>)| {
-        let message: &StoredMessage = message.borrow();
+    let edited = |(message, _): &(M, Vec<MessageFlag>)| {
+        let message: &MessageWithCachedJson = message.borrow();
         message.last_edit_s.map(|_| message.id)
     };
     let edits = edits(app, &messages.iter().filter_map(edited).collect::<Vec<_>>()).await?;
-    let render_context = app.render_contexts.get(realm);
+    let render_context = app.render_contexts.get_or_compile(realm);
     let mut writer = MessageWriter::new(realm, &render_context, rendering.format);
     out.push(b'[');
     for (place, (message, flags)) in messages.iter().enumerate() {
         if place > 0 {
             out.push(b',');
         }
-        let message: &StoredMessage = message.borrow();
+        let message: &MessageWithCachedJson = message.borrow();
         let edits = edits.get(&message.id).map(Vec::as_slice).unwrap_or_default();
-        writer.write(message, ReaderExtras { flags, edits, marked: rendering.marked.get(place) }, out);
+        writer.write_message(message, ReaderMessageFields { flags, edits, marked: rendering.marked.get(place) }, out);
     }
     out.push(b']');
     Ok(())
@@ -205,7 +207,7 @@ pub(super) async fn write_all<M: Borrow<StoredMessage> + Sync>(
 async fn edits(app: &AppState, edited: &[MessageId]) -> Result<HashMap<MessageId, Vec<EditHistoryEntry>>, ApiError> {
     let mut edits: HashMap<MessageId, Vec<EditHistoryEntry>> = HashMap::new();
     if !edited.is_empty() {
-        for (id, edit) in app.messages.edits_of(edited).await? {
+        for (id, edit) in app.messages.edit_histories(edited).await? {
             edits.entry(id).or_default().push(edit);
         }
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_core::id::MessageId;
-use chat_core::limits::MAX_WINDOW;
-use chat_core::messages::narrow::{MessageCandidate, WindowError};
-use chat_core::model::message::{Flag, Message};
-use chat_core::text::search_words::HighlightedMessage;
+use chat_core::limits::MAX_MESSAGES_PER_RESPONSE;
+use chat_core::messages::narrow::{MessageWindowError, NarrowCandidate};
+use chat_core::model::message::{Message, MessageFlag};
+use chat_core::text_processing::search_words::HighlightedMessage;
 use serde::Serialize;
 
 use crate::api_call::ApiCall;
@@ -53,21 +53,22 @@ pub(crate) async fn get(
     call: ApiCall<AuthenticatedCaller>,
     params: MatchNarrowParams,
 ) -> Result<ApiResponsePayload, ApiError> {
-    if params.ids.len() as u64 > MAX_WINDOW {
-        return Err(WindowError::TooMany.into());
+    if params.ids.len() as u64 > MAX_MESSAGES_PER_RESPONSE {
+        return Err(MessageWindowError::TooMany.into());
     }
     let AuthenticatedCaller { user, realm, .. } = &call.caller;
     let selection = narrow_selection::select(&call.app, realm, user, Some(&params.narrow)).await?;
     let ids: Vec<MessageId> = params.ids.iter().copied().map(MessageId).collect();
-    let found = call.app.messages.find(user.id, &ids).await?;
+    let found = call.app.messages.find_messages(user.id, &ids).await?;
     let realm = Arc::clone(realm);
     let matching = move || {
-        let sought = selection.sought().cloned().unwrap_or_default();
+        let sought = selection.search_words().cloned().unwrap_or_default();
         let selected = found.into_iter().filter(|(message, flags)| {
-            !flags.contains(&Flag::Historical) && selection.admits(&MessageCandidate::from(message), flags, &realm)
+            !flags.contains(&MessageFlag::Historical)
+                && selection.matches(&NarrowCandidate::from(message), flags, &realm)
         });
-        let shown = |(message, _): (Message, Vec<Flag>)| {
-            let HighlightedMessage { html, topic } = sought.mark(&message.topic, &message.html);
+        let shown = |(message, _): (Message, Vec<MessageFlag>)| {
+            let HighlightedMessage { html, topic } = sought.highlight_message(&message.topic, &message.html);
             (message.id, MatchedMessage { match_content: html, match_subject: topic })
         };
         selected.map(shown).collect()

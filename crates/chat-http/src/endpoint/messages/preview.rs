@@ -28,13 +28,20 @@ pub(crate) async fn post(
     call: ApiCall<AuthenticatedCaller>,
     params: RenderParams,
 ) -> Result<ApiResponsePayload, ApiError> {
-    let content = message::shown_content(&params.content)?;
+    let content = message::normalize_preview_content(&params.content)?;
     let realm = call.app.realm();
-    let render_context = call.app.render_contexts.get(&realm);
-    let uploads = call.app.message_ports().uploads().linked(&realm, &call.caller.user, &content).await?;
+    let render_context = call.app.render_contexts.get_or_compile(&realm);
+    let uploads = call
+        .app
+        .message_ports()
+        .upload_access_stores()
+        .linked_readable_uploads(&realm, &call.caller.user, &content)
+        .await?;
     let (realm_url, now_s) = (&call.app.settings.base_url, call.app.now_s());
     let setting = RenderSettings { realm_url, render_context: &render_context, uploads: Some(&uploads), now_s };
-    ApiResponsePayload::from_payload(&json!({"rendered": setting.render(&realm, &call.caller.user, &content).html}))
+    ApiResponsePayload::from_payload(
+        &json!({"rendered": setting.render_message(&realm, &call.caller.user, &content).html}),
+    )
 }
 
 /// Returns the members of the response.

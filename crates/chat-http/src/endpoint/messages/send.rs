@@ -1,12 +1,12 @@
 //! Sending.
 
+use chat_core::event_log::event::LocalEchoId;
 use chat_core::id::MessageId;
-use chat_core::log::event::LocalEcho;
 use chat_core::messages::compose::{ChannelRef, RequestedRecipient, SendRequest};
-use chat_core::messages::send::{self, shows_what_it_sends};
-use chat_core::messages::topic_policy::TopicPolicy;
+use chat_core::messages::send::{self, client_shows_sent_messages};
+use chat_core::messages::topic_visibility_policy::TopicVisibilityPolicy;
 use chat_core::messages::widget;
-use chat_core::permission::send::SendError;
+use chat_core::permission::send_message::SendError;
 use serde::Serialize;
 
 use crate::api_call::ApiCall;
@@ -84,24 +84,24 @@ pub(crate) async fn post(
     if params.forged_sender.is_some() {
         return Err(SendError::Forged.into());
     }
-    let widget = params.widget_content.as_deref().map(widget::given).transpose()?;
+    let widget = params.widget_content.as_deref().map(widget::parse_choices_widget).transpose()?;
     let client = call.client_name();
     let request = SendRequest {
         to: address.target(),
         content: &params.content,
         client: &client,
-        read_by_sender: params.read_by_sender.unwrap_or_else(|| shows_what_it_sends(&client)),
-        local: params.queue_id.zip(params.local_id).map(|(queue_id, local_id)| LocalEcho { queue_id, local_id }),
+        read_by_sender: params.read_by_sender.unwrap_or_else(|| client_shows_sent_messages(&client)),
+        local: params.queue_id.zip(params.local_id).map(|(queue_id, local_id)| LocalEchoId { queue_id, local_id }),
         widget: widget.as_deref(),
     };
     let sent = send::send(&call.app.message_ports(), call.caller.user_id(), &request).await?;
-    let automatic_new_visibility_policy = sent.followed.map(TopicPolicy::number);
+    let automatic_new_visibility_policy = sent.followed.map(TopicVisibilityPolicy::wire_number);
     ApiResponsePayload::from_payload(&SendResponse { id: sent.id, automatic_new_visibility_policy })
 }
 
 /// Returns the members of the response.
 pub(super) fn response_schema() -> Vec<SchemaMember> {
-    let policy = JsonSchema::one_of_numbers(TopicPolicy::NUMBERS.iter().map(|(number, _)| *number));
+    let policy = JsonSchema::one_of_numbers(TopicVisibilityPolicy::WIRE_NUMBERS.iter().map(|(number, _)| *number));
     vec![
         required_schema_member("id", JsonSchema::integer()),
         optional_schema_member("automatic_new_visibility_policy", policy),

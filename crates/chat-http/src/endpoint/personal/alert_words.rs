@@ -1,9 +1,9 @@
 //! `/users/me/alert_words`: the words the caller watches for. Every answer has all of them.
 
+use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::limits::MAX_ALERT_WORD_CHARS;
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::people::personal::alert;
+use chat_core::model::realm_snapshot::RealmSnapshot;
+use chat_core::people::personal_settings::alert_words;
 use serde_json::json;
 
 use crate::api_call::ApiCall;
@@ -25,7 +25,7 @@ impl EndpointParams for AlertWordsParams {
 
 /// Returns the caller's words.
 pub(crate) async fn get(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
-    answer(&alert::of(&call.caller.realm, call.caller.user_id()))
+    answer(&alert_words::alert_words_of_user(&call.caller.realm, call.caller.user_id()))
 }
 
 /// Watches for more words.
@@ -34,7 +34,7 @@ pub(crate) async fn post(
     AlertWordsParams(words): AlertWordsParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(alert::watch(realm, call.caller.account_in_realm(realm)?, &words, commit)?)
+        Ok(alert_words::add_alert_words(realm, call.caller.account_in_realm(realm)?, &words, commit)?)
     };
     answer(&call.app.commit(decide).await?)
 }
@@ -45,7 +45,7 @@ pub(crate) async fn delete(
     AlertWordsParams(words): AlertWordsParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(alert::forget(realm, call.caller.account_in_realm(realm)?, &words, commit))
+        Ok(alert_words::remove_alert_words(realm, call.caller.account_in_realm(realm)?, &words, commit))
     };
     answer(&call.app.commit(decide).await?)
 }

@@ -1,10 +1,10 @@
 //! `/navigation_views` and `/navigation_views/{fragment}`: the views that the caller's clients list.
 
+use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::limits::{MAX_FRAGMENT_CHARS, MAX_VIEW_NAME_CHARS};
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::User;
-use chat_core::people::personal::navigation_view::{
+use chat_core::people::personal_settings::navigation_view::{
     self, NavigationViewError, NavigationViewUpdate, NewNavigationView,
 };
 use serde_json::json;

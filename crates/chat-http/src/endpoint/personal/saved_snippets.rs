@@ -1,11 +1,11 @@
 //! `/saved_snippets` and `/saved_snippets/{saved_snippet_id}`: texts the caller keeps to write them again.
 
+use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::id::SnippetId;
 use chat_core::limits::{MAX_MESSAGE_CHARS, MAX_SNIPPET_TITLE_CHARS};
-use chat_core::log::commit::RealmCommit;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::User;
-use chat_core::people::personal::snippet::{self, SnippetError, SnippetUpdate};
+use chat_core::people::personal_settings::snippet::{self, SnippetError, SnippetUpdate};
 use serde_json::json;
 
 use crate::api_call::{ApiCall, endpoint};

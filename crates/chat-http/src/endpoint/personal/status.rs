@@ -1,12 +1,12 @@
 //! `/users/me/status` and `/users/{user_id}/status`: what a user says they are doing.
 
+use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::id::UserId;
-use chat_core::limits::MAX_STATUS_CHARS;
-use chat_core::log::commit::RealmCommit;
+use chat_core::limits::MAX_STATUS_TEXT_CHARS;
 use chat_core::messages::reaction::RequestedEmoji;
-use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::people::personal::status::{self, StatusUpdate};
-use chat_core::permission::administer::AccountError;
+use chat_core::model::realm_snapshot::RealmSnapshot;
+use chat_core::people::personal_settings::user_status::{self, UserStatusUpdate};
+use chat_core::permission::account_administration::AccountChangeError;
 use serde_json::json;
 
 use crate::api_call::ApiCall;
@@ -27,7 +27,7 @@ pub(crate) struct StatusParams {
 impl EndpointParams for StatusParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            text: reader.optional::<MaxCharsParam<TrimmedTextParam, MAX_STATUS_CHARS>>("status_text")?,
+            text: reader.optional::<MaxCharsParam<TrimmedTextParam, MAX_STATUS_TEXT_CHARS>>("status_text")?,
             emoji_name: reader.optional::<TextParam>("emoji_name")?,
             emoji_code: reader.optional::<TextParam>("emoji_code")?,
             reaction_type: reader.optional::<TextParam>("reaction_type")?,
@@ -36,13 +36,13 @@ impl EndpointParams for StatusParams {
 }
 
 impl StatusParams {
-    fn update(&self, away: Option<bool>) -> StatusUpdate<'_> {
+    fn update(&self, away: Option<bool>) -> UserStatusUpdate<'_> {
         let emoji = RequestedEmoji {
             name: self.emoji_name.as_deref(),
             code: self.emoji_code.as_deref(),
             kind: self.reaction_type.as_deref(),
         };
-        StatusUpdate { text: self.text.as_deref(), emoji, away }
+        UserStatusUpdate { text: self.text.as_deref(), emoji, away }
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn post_for(
 ) -> Result<ApiResponsePayload, ApiError> {
     let update = (UserId(call.path_id("user_id")?), params.update(None));
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(status::set_for(realm, call.caller.account_in_realm(realm)?, update, commit)?)
+        Ok(user_status::set_for(realm, call.caller.account_in_realm(realm)?, update, commit)?)
     };
     call.app.commit(decide).await?;
     Ok(ApiResponsePayload::empty())
@@ -78,7 +78,7 @@ pub(crate) async fn post(
 ) -> Result<ApiResponsePayload, ApiError> {
     let update = params.status.update(params.away);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(status::set(realm, call.caller.account_in_realm(realm)?, update, commit)?)
+        Ok(user_status::update_user_status(realm, call.caller.account_in_realm(realm)?, update, commit)?)
     };
     call.app.commit(decide).await?;
     Ok(ApiResponsePayload::empty())
@@ -86,8 +86,8 @@ pub(crate) async fn post(
 
 /// Returns the status of a user, empty where nothing is set.
 pub(crate) async fn get(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
-    let user = call.caller.realm.user(UserId(call.path_id("user_id")?)).ok_or(AccountError::NoSuchUser)?;
-    ApiResponsePayload::from_payload(&json!({"status": status::of(&call.caller.realm, user)}))
+    let user = call.caller.realm.user(UserId(call.path_id("user_id")?)).ok_or(AccountChangeError::NoSuchUser)?;
+    ApiResponsePayload::from_payload(&json!({"status": user_status::user_status_object(&call.caller.realm, user)}))
 }
 
 /// Returns the members of the response.

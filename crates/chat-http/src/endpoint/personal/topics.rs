@@ -1,10 +1,12 @@
 //! `/user_topics`, and `/users/me/subscriptions/muted_topics` for older clients: how the caller follows a topic.
 
+use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::id::ChannelId;
 use chat_core::limits::MAX_TOPIC_CHARS;
-use chat_core::log::commit::RealmCommit;
-use chat_core::messages::topic_policy::{self, RequestedChannel, TopicPolicy, TopicPolicyChange, TopicPolicyError};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::messages::topic_visibility_policy::{
+    self, RequestedChannel, TopicVisibilityPolicy, TopicVisibilityPolicyChange, TopicVisibilityPolicyError,
+};
+use chat_core::model::realm_snapshot::RealmSnapshot;
 
 use crate::api_call::ApiCall;
 use crate::api_response::ApiResponsePayload;
@@ -22,16 +24,17 @@ type TopicParam = MaxCharsParam<TrimmedTextParam, MAX_TOPIC_CHARS>;
 pub(crate) struct TopicPolicyParams {
     channel_id: ChannelId,
     topic: String,
-    policy: TopicPolicy,
+    policy: TopicVisibilityPolicy,
 }
 
-impl NumberEnum for TopicPolicy {
-    const NUMBERS: &'static [(i64, Self)] = &Self::NUMBERS;
+impl NumberEnum for TopicVisibilityPolicy {
+    const NUMBERS: &'static [(i64, Self)] = &Self::WIRE_NUMBERS;
 }
 
 impl EndpointParams for TopicPolicyParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let EnumNumberJson(policy) = reader.required::<JsonParam<EnumNumberJson<TopicPolicy>>>("visibility_policy")?;
+        let EnumNumberJson(policy) =
+            reader.required::<JsonParam<EnumNumberJson<TopicVisibilityPolicy>>>("visibility_policy")?;
         Ok(Self {
             channel_id: reader.required::<JsonParam<ChannelId>>("stream_id")?,
             topic: reader.required::<TopicParam>("topic")?,
@@ -46,7 +49,8 @@ pub(crate) async fn post(
     update: TopicPolicyParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let TopicPolicyParams { channel_id, topic, policy } = &update;
-    choose(&call, TopicPolicyChange { channel: RequestedChannel::Id(*channel_id), topic, policy: *policy }).await
+    choose(&call, TopicVisibilityPolicyChange { channel: RequestedChannel::Id(*channel_id), topic, policy: *policy })
+        .await
 }
 
 /// The parameters of `PATCH /users/me/subscriptions/muted_topics`.
@@ -97,10 +101,10 @@ pub(crate) async fn patch(
         TopicChannel::Id(id) => RequestedChannel::Id(*id),
         TopicChannel::Name(name) => RequestedChannel::Name(name),
     };
-    let policy = if params.op == MuteOp::Add { TopicPolicy::Muted } else { TopicPolicy::Inherit };
-    let chosen = choose(&call, TopicPolicyChange { channel, topic: &params.topic, policy }).await;
+    let policy = if params.op == MuteOp::Add { TopicVisibilityPolicy::Muted } else { TopicVisibilityPolicy::Inherit };
+    let chosen = choose(&call, TopicVisibilityPolicyChange { channel, topic: &params.topic, policy }).await;
     match chosen {
-        Err(ApiError::Setting(SettingChangeError::Topic(TopicPolicyError::Channel(_))))
+        Err(ApiError::Setting(SettingChangeError::Topic(TopicVisibilityPolicyError::Channel(_))))
             if params.op == MuteOp::Remove =>
         {
             Err(SettingChangeError::TopicNotMuted.into())
@@ -111,10 +115,15 @@ pub(crate) async fn patch(
 
 async fn choose(
     call: &ApiCall<AuthenticatedCaller>,
-    choice: TopicPolicyChange<'_>,
+    choice: TopicVisibilityPolicyChange<'_>,
 ) -> Result<ApiResponsePayload, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(topic_policy::choose(realm, call.caller.account_in_realm(realm)?, choice, commit)?)
+        Ok(topic_visibility_policy::set_topic_visibility_policy(
+            realm,
+            call.caller.account_in_realm(realm)?,
+            choice,
+            commit,
+        )?)
     };
     call.app.commit(decide).await?;
     Ok(ApiResponsePayload::empty())

@@ -1,7 +1,7 @@
 //! Parameters that profile fields and answers to them are described with.
 
 use chat_core::id::UserId;
-use chat_core::people::profile::{FieldData, ProfileValue};
+use chat_core::people::custom_profile_fields::{ProfileFieldData, ProfileFieldValue};
 use serde_json::Value;
 
 use crate::json_schema::JsonSchema;
@@ -15,22 +15,22 @@ use crate::params::{
 pub(super) struct FieldDataParam;
 
 impl ParamDecoder for FieldDataParam {
-    type Value = FieldData;
+    type Value = ProfileFieldData;
 
     fn wire_format() -> ParamWireFormat {
         JsonParam::<JsonFieldData>::wire_format()
     }
 
-    fn documented_default(data: &FieldData) -> Option<Value> {
+    fn documented_default(data: &ProfileFieldData) -> Option<Value> {
         Some(Value::Object(data.clone()))
     }
 
-    fn decode(param: RawParam<'_>) -> Result<FieldData, ParamError> {
+    fn decode(param: RawParam<'_>) -> Result<ProfileFieldData, ParamError> {
         JsonParam::<JsonFieldData>::decode(param).map(|JsonFieldData(data)| data)
     }
 }
 
-struct JsonFieldData(FieldData);
+struct JsonFieldData(ProfileFieldData);
 
 impl FromJson for JsonFieldData {
     fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
@@ -61,7 +61,7 @@ fn check_member(member: &Value, path: &ParamValuePath<'_>) -> Result<(), ParamEr
 pub(crate) struct ProfileAnswersParam;
 
 impl ParamDecoder for ProfileAnswersParam {
-    type Value = Vec<(i64, Option<ProfileValue>)>;
+    type Value = Vec<(i64, Option<ProfileFieldValue>)>;
 
     fn wire_format() -> ParamWireFormat {
         JsonParam::<Vec<JsonProfileAnswer>>::wire_format()
@@ -73,7 +73,7 @@ impl ParamDecoder for ProfileAnswersParam {
     }
 }
 
-struct JsonProfileAnswer(i64, Option<ProfileValue>);
+struct JsonProfileAnswer(i64, Option<ProfileFieldValue>);
 
 impl FromJson for JsonProfileAnswer {
     fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
@@ -111,10 +111,10 @@ impl FromJson for JsonProfileValue {
     }
 }
 
-fn answer(value: Value, path: &ParamValuePath<'_>) -> Result<ProfileValue, ParamError> {
+fn answer(value: Value, path: &ParamValuePath<'_>) -> Result<ProfileFieldValue, ParamError> {
     match value {
-        Value::String(text) => Ok(ProfileValue::Text(text)),
-        Value::Array(_) => Vec::<UserId>::from_json(value, &path.member("list[int]")).map(ProfileValue::People),
+        Value::String(text) => Ok(ProfileFieldValue::Text(text)),
+        Value::Array(_) => Vec::<UserId>::from_json(value, &path.member("list[int]")).map(ProfileFieldValue::People),
         _ => Err(path.member("str").wrong_type_error(ExpectedJsonType::String)),
     }
 }

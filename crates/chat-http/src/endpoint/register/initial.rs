@@ -13,11 +13,11 @@ pub(super) mod realm;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use chat_core::event_log::event::QueueFilter;
 use chat_core::id::ChannelId;
-use chat_core::log::event::QueueFilter;
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::User;
-use chat_core::wire::channel::ChannelStatistics;
+use chat_core::wire_format::channel::ChannelStatistics;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -8,8 +8,8 @@ mod initial;
 mod params;
 mod response_schema;
 
-use chat_core::log::event::{QueueFilter, QueueNarrowTerm};
-use chat_core::log::store::EventQueue;
+use chat_core::event_log::event::{QueueFilter, QueueNarrowTerm};
+use chat_core::event_log::store::EventQueue;
 use serde_json::{Value, json};
 
 use crate::api_call::{ApiCall, endpoint};
@@ -50,7 +50,7 @@ pub(crate) async fn post(
         id: fresh_name(&app),
         user_id: call.caller.user_id(),
         filter,
-        begins_after: realm.at(),
+        begins_after: realm.log_position(),
         seen_s: app.now_s(),
         idle_limit_s: idle_limit_s(&app, params.lifespan_s),
     };
@@ -64,7 +64,7 @@ pub(crate) async fn post(
     state.put("last_event_id", json!(queue.begins_after));
     state.put("event_queue_longpoll_timeout_seconds", json!(initial::LONGPOLL_TIMEOUT_S));
     state.put_all(Value::Object(server_settings::version(&app.server.version, &app.settings.brand)));
-    app.queues.register(queue).await?;
+    app.queues.register_queue(queue).await?;
     state.answer()
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use chat_core::event_log::event::ClientCapability;
 use chat_core::limits::MAX_NARROW_TERMS;
-use chat_core::log::event::ClientCapability;
 use serde_json::{Value, json};
 
 use crate::json_schema::JsonSchema;

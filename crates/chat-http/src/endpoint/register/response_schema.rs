@@ -1,6 +1,6 @@
 //! What a registration answers.
 
-use chat_core::wire::settings::SETTINGS;
+use chat_core::wire_format::user_settings::USER_SETTINGS;
 
 use super::initial::realm;
 use crate::endpoint::server_settings;
@@ -14,7 +14,7 @@ pub(super) fn all() -> Vec<SchemaMember> {
         required_schema_member("last_event_id", JsonSchema::integer()),
         required_schema_member("event_queue_longpoll_timeout_seconds", JsonSchema::integer()),
     ];
-    let older = SETTINGS.iter().map(|(name, _, preset)| optional_schema_member(name, preference(*preset)));
+    let older = USER_SETTINGS.iter().map(|(name, _, preset)| optional_schema_member(name, preference(*preset)));
     let texts = TEXTS.map(|key| optional_schema_member(key, JsonSchema::string()));
     let switches = SWITCHES
         .iter()

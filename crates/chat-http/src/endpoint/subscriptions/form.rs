@@ -1,11 +1,11 @@
 //! Parameters that subscriptions are described with.
 
 use chat_core::channels::{
-    ChannelVisibility, NewChannelSettings, Principals, RetentionPolicy, SubscribeTarget, SubscriptionPropertyChange,
+    ChannelToSubscribe, NewChannelSettings, Principals, RequestedPrivacy, RetentionPolicy, SubscriptionPropertyChange,
 };
 use chat_core::id::{ChannelId, UserId};
 use chat_core::limits::MAX_CHANNEL_DESCRIPTION_CHARS;
-use chat_core::model::channel::PostPolicy;
+use chat_core::model::channel::ChannelPostPolicy;
 use serde_json::Value;
 
 use crate::endpoint::channels::{GroupNumber, PostPolicyNumber, RetentionText};
@@ -21,13 +21,13 @@ use crate::params::{
 pub(crate) struct SubscribeTargetsParam;
 
 impl ParamDecoder for SubscribeTargetsParam {
-    type Value = Vec<SubscribeTarget>;
+    type Value = Vec<ChannelToSubscribe>;
 
     fn wire_format() -> ParamWireFormat {
         JsonParam::<Vec<JsonSubscribeTarget>>::wire_format()
     }
 
-    fn decode(param: RawParam<'_>) -> Result<Vec<SubscribeTarget>, ParamError> {
+    fn decode(param: RawParam<'_>) -> Result<Vec<ChannelToSubscribe>, ParamError> {
         let target = JsonParam::<Vec<JsonSubscribeTarget>>::decode(param)?;
         Ok(target.into_iter().map(|JsonSubscribeTarget(target)| target).collect())
     }
@@ -35,7 +35,7 @@ impl ParamDecoder for SubscribeTargetsParam {
 
 /// A channel to enter.
 #[derive(Debug)]
-pub(crate) struct JsonSubscribeTarget(SubscribeTarget);
+pub(crate) struct JsonSubscribeTarget(ChannelToSubscribe);
 
 impl FromJson for JsonSubscribeTarget {
     fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
@@ -51,12 +51,12 @@ impl FromJson for JsonSubscribeTarget {
     }
 }
 
-fn target(mut object: JsonObjectReader<'_>) -> Result<SubscribeTarget, ParamError> {
+fn target(mut object: JsonObjectReader<'_>) -> Result<ChannelToSubscribe, ParamError> {
     let name = object.required_member::<String>("name")?;
     let color = object.optional_member::<Option<String>>("color")?.flatten();
     let description =
         object.optional_member::<Option<BoundedString<MAX_CHANNEL_DESCRIPTION_CHARS>>>("description")?.flatten();
-    Ok(SubscribeTarget { name, color, description: description.map(|BoundedString(text)| text).unwrap_or_default() })
+    Ok(ChannelToSubscribe { name, color, description: description.map(|BoundedString(text)| text).unwrap_or_default() })
 }
 
 /// Refuses what is no color. Not specified; as existing clients know it, 3 to 6 digits are.
@@ -99,8 +99,8 @@ fn each<T: FromJson>(values: Vec<Value>, whole: &ParamValuePath<'_>) -> Result<V
 
 /// Channels nothing is said of.
 pub(crate) const USUAL: NewChannelSettings = NewChannelSettings {
-    openness: ChannelVisibility { invite_only: false, is_web_public: false, shares_history: None },
-    post_policy: PostPolicy::Everyone,
+    openness: RequestedPrivacy { invite_only: false, is_web_public: false, shares_history: None },
+    post_policy: ChannelPostPolicy::Everyone,
     retention: RetentionPolicy::Realm,
     can_remove_subscribers_group: None,
     is_default: false,
@@ -112,7 +112,7 @@ pub(crate) fn new_channels(reader: &mut ParamReader<'_>) -> Result<NewChannelSet
         reader.optional::<JsonParam<bool>>("is_announcement_only")?.map(crate::endpoint::channels::announcing);
     let policy = reader.optional::<PostPolicyNumber>("stream_post_policy")?.or(announcing);
     Ok(NewChannelSettings {
-        openness: ChannelVisibility {
+        openness: RequestedPrivacy {
             invite_only: reader.optional_or::<JsonParam<bool>>("invite_only", false)?,
             is_web_public: reader.optional_or::<JsonParam<bool>>("is_web_public", false)?,
             shares_history: reader.optional::<JsonParam<Option<bool>>>("history_public_to_subscribers")?.flatten(),

@@ -62,7 +62,7 @@ async fn room_for_announced(app: &AppState, headers: &HeaderMap) -> Result<(), A
     if least > app.settings.uploads.max_bytes {
         return Err(too_large(app));
     }
-    Ok(app.upload_storage().require_room(least).await?)
+    Ok(app.upload_storage().check_upload_quota(least).await?)
 }
 
 fn too_large(app: &AppState) -> ApiError {
@@ -108,7 +108,7 @@ async fn gather(app: &AppState, headers: &HeaderMap, body: Body) -> Result<(Rece
 /// Writes a file down as it comes.
 async fn spool(app: &AppState, mut part: Field<'_>) -> Result<ReceivedFile, ApiError> {
     let given = part.file_name().unwrap_or_default();
-    let name = files::shown_name(&percent_decode_str(given).decode_utf8_lossy());
+    let name = files::display_file_name(&percent_decode_str(given).decode_utf8_lossy());
     let mut file = nameless(&app.settings.uploads.spool_dir)?;
     let (mut start, mut size_bytes) = (Vec::new(), 0_usize);
     while let Some(piece) = part.chunk().await.map_err(|error| broken(app, &error))? {
@@ -147,7 +147,7 @@ fn broken(app: &AppState, error: &multer::Error) -> ApiError {
 /// Keeps a file that has come, and says whose it is.
 async fn keep(app: &App, owner_id: chat_core::id::UserId, gathered: ReceivedFile) -> Result<Attachment, ApiError> {
     let ReceivedFile { name, start, size_bytes, file } = gathered;
-    let media_type = MediaType::of(&start, &name).media_type;
+    let media_type = MediaType::detect(&start, &name).media_type;
     let (file, picture, small) = looked_at(app, (&start, media_type), file).await?;
     let path_id =
         PathId::new(&app.fresh_name(), &name).ok_or_else(|| InternalError::without_cause("an upload got no path"))?;
@@ -160,7 +160,7 @@ async fn keep(app: &App, owner_id: chat_core::id::UserId, gathered: ReceivedFile
         created_s: app.now_s(),
         picture,
     };
-    Ok(app.upload_storage().store(upload, file, small).await?)
+    Ok(app.upload_storage().store_upload(upload, file, small).await?)
 }
 
 /// Returns what is known of a file as a picture, and the smaller one that messages show. One that cannot be decoded is
@@ -175,7 +175,7 @@ async fn looked_at(
     }
     // One that is too large to be decoded is a file like any other, too.
     let Ok(bytes) = thumbnails::decoding_bytes(&file) else { return Ok((file, None, None)) };
-    let kind = thumbnails::named(files::thumbnail_of(media_type));
+    let kind = thumbnails::named(files::thumbnail_name_for_media_type(media_type));
     let look = move || {
         let Ok(chat_pictures::PictureMetadata { width, height, is_animated, .. }) =
             chat_pictures::read_picture_metadata(BufReader::new(&file))

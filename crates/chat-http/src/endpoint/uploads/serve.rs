@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chat_core::files::{Attachment, ContentDisposition, FileKey, MediaType, PathId, TemporaryAccess};
+use chat_core::files::{Attachment, ContentDisposition, FileKey, MediaType, PathId, TemporaryFileAccess};
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, RANGE, X_CONTENT_TYPE_OPTIONS,
@@ -69,10 +69,10 @@ pub(super) async fn lend(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<A
     let path = PathId::parse(&path).ok_or(OrganizationItemError::NoFile)?;
     let upload = readable(&call.app, &call.caller.realm, &call.caller.user, &path).await?;
     let (ticket, now_s) = (call.app.fresh_name(), call.app.now_s());
-    let url = format!("/user_uploads/temporary/{ticket}/{}", upload.path_id.name());
+    let url = format!("/user_uploads/temporary/{ticket}/{}", upload.path_id.file_name());
     let ticket =
-        TemporaryAccess { hash: hash(&ticket), path_id: upload.path_id, until_s: now_s.saturating_add(TICKET_S) };
-    call.app.attachments.lend(ticket, now_s).await?;
+        TemporaryFileAccess { hash: hash(&ticket), path_id: upload.path_id, until_s: now_s.saturating_add(TICKET_S) };
+    call.app.attachments.grant_temporary_access(ticket, now_s).await?;
     ApiResponsePayload::from_payload(&json!({"url": url}))
 }
 
@@ -84,11 +84,16 @@ pub(super) fn lent() -> Vec<SchemaMember> {
 /// A file that was lent. A ticket is for anybody who has it, as often as they like while it lasts.
 pub(super) async fn temporary(call: RawCall<Anonymous>, _: Body) -> Result<Response, ApiError> {
     let ticket = hash(call.path_text("ticket")?);
-    let path = call.app.attachments.lent(&ticket, call.app.now_s()).await?.ok_or(OrganizationItemError::NoFile)?;
-    if call.path_text("name")? != path.name() {
+    let path = call
+        .app
+        .attachments
+        .find_temporary_access_path(&ticket, call.app.now_s())
+        .await?
+        .ok_or(OrganizationItemError::NoFile)?;
+    if call.path_text("name")? != path.file_name() {
         return Err(OrganizationItemError::NoFile.into());
     }
-    let upload = call.app.attachments.at_paths(std::slice::from_ref(&path)).await?.into_iter().next();
+    let upload = call.app.attachments.attachments_at_paths(std::slice::from_ref(&path)).await?.into_iter().next();
     sent(&call, &upload.ok_or(OrganizationItemError::NoFile)?, Disposition::Show).await
 }
 
@@ -130,7 +135,7 @@ pub(crate) async fn file_response<W>(call: &RawCall<W>, key: &FileKey, size_byte
 /// What a file is, and what a browser may do with it. It never changes, but who may read it does, so only the reader's
 /// own browser keeps it.
 fn describe(headers: &mut HeaderMap, upload: &Attachment, disposition: Disposition) -> Result<(), ApiError> {
-    let MediaType { media_type, showing } = MediaType::stored(&upload.media_type, &upload.name);
+    let MediaType { media_type, showing } = MediaType::from_stored(&upload.media_type, &upload.name);
     let inline = disposition == Disposition::Show && showing != ContentDisposition::Download;
     let policy = if showing == ContentDisposition::Reader { READER } else { SEALED };
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -147,7 +152,7 @@ fn describe(headers: &mut HeaderMap, upload: &Attachment, disposition: Dispositi
 fn content_disposition(inline: bool, upload: &Attachment) -> String {
     let kind = if inline { "inline" } else { "attachment" };
     let real = utf8_percent_encode(&upload.name, ATTR_CHAR);
-    format!("{kind}; filename=\"{}\"; filename*=UTF-8''{real}", upload.path_id.name())
+    format!("{kind}; filename=\"{}\"; filename*=UTF-8''{real}", upload.path_id.file_name())
 }
 
 fn value(text: &str) -> Result<HeaderValue, ApiError> {

@@ -8,7 +8,7 @@ use std::io::{BufReader, Seek as _, SeekFrom, Write as _};
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use chat_core::files::{Attachment, FileKey, PathId, THUMBNAILS};
+use chat_core::files::{Attachment, FileKey, PathId, THUMBNAIL_NAMES};
 use chat_pictures::{EncodedPicture, PictureError, ThumbnailSpec};
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
@@ -23,7 +23,7 @@ use crate::state::{App, AppState};
 
 /// Returns the kind of thumbnail of that name.
 pub(super) fn named(name: &str) -> Option<(&'static str, ThumbnailSpec)> {
-    let key = THUMBNAILS.into_iter().find(|known| *known == name)?;
+    let key = THUMBNAIL_NAMES.into_iter().find(|known| *known == name)?;
     chat_pictures::THUMBNAIL_SPECS.into_iter().find(|thumbnail| thumbnail.name == key).map(|thumbnail| (key, thumbnail))
 }
 
@@ -58,7 +58,7 @@ pub(super) async fn get(call: RawCall<AuthenticatedCaller>, _: Body) -> Result<R
 }
 
 async fn found_or_made(app: &App, upload: &Attachment, kind: (&'static str, ThumbnailSpec)) -> Result<Body, ApiError> {
-    let key = FileKey::of_thumbnail(&upload.path_id, kind.0);
+    let key = FileKey::for_thumbnail(&upload.path_id, kind.0);
     if let Some(reader) = app.files.open(&key, None).await? {
         return Ok(streamed(reader));
     }
@@ -71,7 +71,7 @@ async fn found_or_made(app: &App, upload: &Attachment, kind: (&'static str, Thum
     let bytes = decoding_bytes(&file)?;
     let made = app.image_jobs.run(bytes, move || make(&file, kind.1)).await??;
     let bytes = Bytes::from(made.bytes);
-    app.files.put(&key, bytes.clone()).await?;
+    app.files.put_bytes(&key, bytes.clone()).await?;
     Ok(Body::from(bytes))
 }
 
@@ -93,7 +93,7 @@ async fn fetched(app: &AppState, upload: &Attachment) -> Result<File, ApiError> 
     let mut reader =
         app.files.open(&FileKey::from(&upload.path_id), None).await?.ok_or(OrganizationItemError::NoFile)?;
     let mut file = tempfile::tempfile_in(&app.settings.uploads.spool_dir).map_err(failed)?;
-    while let Some(piece) = reader.next().await? {
+    while let Some(piece) = reader.next_chunk().await? {
         file.write_all(&piece).map_err(failed)?;
     }
     Ok(file)
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn every_smaller_picture_that_messages_name_can_be_made() {
-        for name in THUMBNAILS {
+        for name in THUMBNAIL_NAMES {
             assert_eq!(named(name).map(|(_, kind)| kind.name), Some(name));
         }
         assert!(named("1x1.png").is_none());

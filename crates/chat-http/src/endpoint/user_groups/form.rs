@@ -1,8 +1,8 @@
 //! Parameters that user groups are described with.
 
 use chat_core::id::{UserGroupId, UserId};
-use chat_core::model::group::GroupSetting;
-use chat_core::people::groups::GroupSettingChange;
+use chat_core::model::group::GroupSettingValue;
+use chat_core::people::groups::UserGroupSettingChange;
 use serde_json::Value;
 
 use crate::json_schema::JsonSchema;
@@ -20,13 +20,13 @@ use crate::params::{
 pub(super) struct GroupSettingParam;
 
 impl ParamDecoder for GroupSettingParam {
-    type Value = GroupSetting;
+    type Value = GroupSettingValue;
 
     fn wire_format() -> ParamWireFormat {
         JsonParam::<JsonGroupSetting>::wire_format()
     }
 
-    fn decode(param: RawParam<'_>) -> Result<GroupSetting, ParamError> {
+    fn decode(param: RawParam<'_>) -> Result<GroupSettingValue, ParamError> {
         JsonParam::<JsonGroupSetting>::decode(param).map(|JsonGroupSetting(setting)| setting)
     }
 }
@@ -36,25 +36,25 @@ impl ParamDecoder for GroupSettingParam {
 pub(super) struct GroupSettingChangeParam;
 
 impl ParamDecoder for GroupSettingChangeParam {
-    type Value = GroupSettingChange;
+    type Value = UserGroupSettingChange;
 
     fn wire_format() -> ParamWireFormat {
         JsonParam::<JsonGroupSettingChange>::wire_format()
     }
 
-    fn decode(param: RawParam<'_>) -> Result<GroupSettingChange, ParamError> {
+    fn decode(param: RawParam<'_>) -> Result<UserGroupSettingChange, ParamError> {
         JsonParam::<JsonGroupSettingChange>::decode(param).map(|JsonGroupSettingChange(change)| change)
     }
 }
 
-struct JsonGroupSetting(GroupSetting);
+struct JsonGroupSetting(GroupSettingValue);
 
 impl FromJson for JsonGroupSetting {
     /// Whatever it is instead, the error names the first of the two shapes, as existing clients know it.
     fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
         let is_number = value.is_number();
         let setting = if is_number {
-            UserGroupId::from_json(value, path).map(GroupSetting::Group)
+            UserGroupId::from_json(value, path).map(GroupSettingValue::Group)
         } else {
             JsonObjectReader::from_value(value, path).and_then(named)
         };
@@ -66,14 +66,14 @@ impl FromJson for JsonGroupSetting {
     }
 }
 
-fn named(mut object: JsonObjectReader<'_>) -> Result<GroupSetting, ParamError> {
+fn named(mut object: JsonObjectReader<'_>) -> Result<GroupSettingValue, ParamError> {
     let direct_members = object.required_member::<Vec<UserId>>("direct_members")?;
     let direct_subgroups = object.required_member::<Vec<UserGroupId>>("direct_subgroups")?;
     object.reject_unread_members()?;
-    Ok(GroupSetting::Named { direct_members, direct_subgroups })
+    Ok(GroupSettingValue::Named { direct_members, direct_subgroups })
 }
 
-struct JsonGroupSettingChange(GroupSettingChange);
+struct JsonGroupSettingChange(UserGroupSettingChange);
 
 impl FromJson for JsonGroupSettingChange {
     fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
@@ -85,9 +85,9 @@ impl FromJson for JsonGroupSettingChange {
     }
 }
 
-fn change(mut object: JsonObjectReader<'_>) -> Result<GroupSettingChange, ParamError> {
+fn change(mut object: JsonObjectReader<'_>) -> Result<UserGroupSettingChange, ParamError> {
     let JsonGroupSetting(new) = object.required_member("new")?;
     let old = object.optional_member::<Option<JsonGroupSetting>>("old")?.flatten();
     object.reject_unread_members()?;
-    Ok(GroupSettingChange { new, old: old.map(|JsonGroupSetting(old)| old) })
+    Ok(UserGroupSettingChange { new, old: old.map(|JsonGroupSetting(old)| old) })
 }

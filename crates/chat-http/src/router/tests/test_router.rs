@@ -13,14 +13,14 @@ use axum::routing::{get, post};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use chat_core::files::{FileError, FileKey, FileReader, FileStore};
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::RealmStore as _;
+use chat_core::files::{FileKey, FileReader, FileStore, FileStoreError};
 use chat_core::id::{EventId, UserId};
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::store::RealmStore as _;
-use chat_core::model::change::RealmChange;
-use chat_core::model::realm::{Realm, RealmRules};
+use chat_core::model::realm::{Realm, RealmPermissionSettings};
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::role::Role;
-use chat_core::model::user::{ApiKey, Bot, BotKind, PasswordHash, User};
+use chat_core::model::user::{ApiKey, BotKind, BotProperties, PasswordHash, User};
 use chat_storage::{ChatDatabase, ChatStore};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
@@ -108,12 +108,12 @@ async fn accounts(store: &ChatStore, is_deactivated: bool) {
         description: "Ours".to_owned(),
         created_s: NOW_S,
         is_deactivated,
-        rules: RealmRules::default(),
-        images: chat_core::model::organization_image::OrganizationImages::default(),
+        rules: RealmPermissionSettings::default(),
+        images: chat_core::model::organization_image::OrganizationImageUrls::default(),
     };
-    let mut commit = RealmCommit { decided_at: EventId::NONE, at_s: NOW_S, ..RealmCommit::default() };
+    let mut commit = RealmCommit { decided_at: EventId::BEFORE_FIRST, at_s: NOW_S, ..RealmCommit::default() };
     commit.changes.push(RealmChange::Realm(Box::new(realm)));
-    let bot = |kind| Some(Bot { kind, owner_id: Some(UserId(7)) });
+    let bot = |kind| Some(BotProperties { kind, owner_id: Some(UserId(7)) });
     let people = [
         (7, IAGO, IAGO_KEY, None),
         (8, BOT, BOT_KEY, bot(BotKind::Generic)),
@@ -132,10 +132,10 @@ async fn accounts(store: &ChatStore, is_deactivated: bool) {
             timezone: String::new(),
             avatar_url: None,
             avatar_version: 1,
-            address_visibility: chat_core::model::address_visibility::AddressVisibility::default(),
+            address_visibility: chat_core::model::email_address_visibility::EmailAddressVisibility::default(),
         };
         commit.changes.push(RealmChange::User(Box::new(user)));
-        commit.set_key(&store.realm(), UserId(id), ApiKey::parse(key).unwrap());
+        commit.set_api_key(&store.snapshot(), UserId(id), ApiKey::parse(key).unwrap());
     }
     assert!(matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
@@ -251,19 +251,19 @@ struct NoFiles;
 
 #[async_trait]
 impl FileStore for NoFiles {
-    async fn put(&self, _: &FileKey, _: Bytes) -> Result<(), FileError> {
-        Err(FileError("no room".into()))
+    async fn put_bytes(&self, _: &FileKey, _: Bytes) -> Result<(), FileStoreError> {
+        Err(FileStoreError("no room".into()))
     }
 
-    async fn put_file(&self, _: &FileKey, _: std::fs::File) -> Result<(), FileError> {
-        Err(FileError("no room".into()))
+    async fn put_file(&self, _: &FileKey, _: std::fs::File) -> Result<(), FileStoreError> {
+        Err(FileStoreError("no room".into()))
     }
 
-    async fn open(&self, _: &FileKey, _: Option<Range<u64>>) -> Result<Option<Box<dyn FileReader>>, FileError> {
+    async fn open(&self, _: &FileKey, _: Option<Range<u64>>) -> Result<Option<Box<dyn FileReader>>, FileStoreError> {
         Ok(None)
     }
 
-    async fn delete(&self, _: &FileKey) -> Result<(), FileError> {
+    async fn delete(&self, _: &FileKey) -> Result<(), FileStoreError> {
         Ok(())
     }
 }

@@ -41,12 +41,12 @@ async fn the_code_opens_nothing_once_there_is_an_organization() {
     let token = late.get(&app, "/").await.token().to_owned();
     let browser = Browser::default();
     assert_eq!(browser.fill(&app, "/", &form(&code, "g@example.org")).await.status, 303);
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let fields = [&form(&code, "eve@example.org")[..], &[("csrfmiddlewaretoken", &token)]].concat();
     let page = late.post(&app, "/", &fields).await;
     assert_eq!((page.status, page.location()), (303, Some("/login/")));
     assert!(late.cookie(SESSION).is_none());
-    assert_eq!(app.realm().at(), before);
+    assert_eq!(app.realm().log_position(), before);
     assert_eq!(Browser::default().get(&app, "/").await.location(), Some("/login/"));
 }
 

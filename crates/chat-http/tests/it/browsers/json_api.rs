@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use chat_core::log::store::RealmStore as _;
+use chat_core::event_log::store::RealmStore as _;
 
 use super::{Browser, CSRF, SESSION, with_password};
 use crate::test_app::{SESSION_LIFETIME_S, TestApp};
@@ -16,7 +16,7 @@ async fn what_changes_something_needs_the_token_of_the_session() {
     let browser = Browser::signed_in(&app, "ada@example.org", "ada's").await;
     let other = Browser::signed_in(&app, "ada@example.org", "ada's").await;
     let (own, foreign) = (browser.cookie(CSRF).unwrap(), other.cookie(CSRF).unwrap());
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for headers in [
         &[][..],
         &[("x-csrftoken", "")],
@@ -36,7 +36,7 @@ async fn what_changes_something_needs_the_token_of_the_session() {
     let overridden = [("method", "DELETE"), ("id", "x")];
     let response = browser.call_with(&app, "POST /sessions", &overridden, &[]).await;
     assert_eq!(response.error(), REFUSED);
-    assert_eq!(app.realm().at(), before);
+    assert_eq!(app.realm().log_position(), before);
     let sent = browser.call(&app, "POST /messages", &MESSAGE).await.success();
     assert!(sent["id"].is_i64());
 }
@@ -105,7 +105,7 @@ async fn a_session_that_ended_on_one_node_opens_nothing_on_another_from_the_answ
         browser.plant(SESSION, &session);
         if !here.is_on_postgres() {
             // Where a second node is not supported it is not told either.
-            there.store.refresh().await.unwrap();
+            there.store.refresh_realm().await.unwrap();
         }
         assert!(!browser.is_in(&there).await);
     }

@@ -24,9 +24,9 @@ async fn a_link_in_a_letter_sets_a_password_once_and_signs_out() {
     assert!(page.text.contains("sam@example.org") && page.text.contains("new-password"), "{}", page.text);
     let page = fresh.fill(&app, &path, &[("password", "short")]).await;
     assert!(page.status == 400 && page.text.contains("role=\"alert\""), "{}", page.text);
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     assert_eq!(fresh.post(&app, &path, &[("password", "correct horse")]).await.status, 403);
-    assert_eq!(app.realm().at(), before);
+    assert_eq!(app.realm().log_position(), before);
     assert!(browser.is_in(&app).await, "opening a link changes nothing");
     let page = fresh.fill(&app, &path, &[("password", "correct horse")]).await;
     assert!(page.status == 200 && page.text.contains("Your new password is set"), "{}", page.text);

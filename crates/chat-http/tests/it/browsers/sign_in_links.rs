@@ -1,8 +1,8 @@
 //! A link that signs a browser in once.
 
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::UserId;
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::store::RealmStore as _;
 use chat_core::model::user::{ApiKey, InvitationSecret};
 use chat_core::people::sign_in_link;
 
@@ -12,9 +12,10 @@ use crate::test_app::{NOW_S, TestApp};
 /// Makes a link, as the operator's command does.
 async fn path(app: &TestApp, user_id: i64, seed: u8) -> String {
     let realm = app.realm();
-    let mut commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, ..RealmCommit::default() };
+    let mut commit = RealmCommit { decided_at: realm.changed_at(), at_s: NOW_S, ..RealmCommit::default() };
     let secret = InvitationSecret::new(ApiKey::from_random(&[seed; 64]).unwrap());
-    let path = sign_in_link::make(&realm, realm.user(UserId(user_id)).unwrap(), &secret, &mut commit).unwrap();
+    let path =
+        sign_in_link::create_sign_in_link(&realm, realm.user(UserId(user_id)).unwrap(), &secret, &mut commit).unwrap();
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     path
 }
@@ -81,7 +82,7 @@ async fn a_link_that_is_old_or_made_up_signs_no_browser_in() {
     }
     let browser = Browser::default();
     let token = browser.get(&app, &path).await.token().to_owned();
-    app.wait_s(sign_in_link::VALID_S);
+    app.wait_s(sign_in_link::SIGN_IN_LINK_VALIDITY_S);
     let page = browser.post(&app, &path, &[("csrfmiddlewaretoken", &token)]).await;
     assert_eq!((page.status, browser.cookie(SESSION)), (404, None));
 }

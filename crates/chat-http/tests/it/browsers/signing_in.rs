@@ -25,7 +25,7 @@ async fn a_password_signs_a_browser_in_and_its_session_opens_the_api() {
 #[tokio::test]
 async fn a_wrong_password_and_an_unknown_address_are_answered_alike_and_count() {
     let app = TestApp::with_client().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let mut pages = Vec::new();
     for email in ["ada@example.org", "nobody@example.org"] {
         let browser = Browser::default();
@@ -43,7 +43,7 @@ async fn a_wrong_password_and_an_unknown_address_are_answered_alike_and_count() 
     assert!(
         pages.iter().all(|page| *page == pages[0] && page.contains("The e-mail address or the password is not right"))
     );
-    assert_eq!(app.realm().at(), before);
+    assert_eq!(app.realm().log_position(), before);
 }
 
 #[tokio::test]

@@ -29,16 +29,16 @@ fn object(id: i64, message: i64, sender: &Person, content: &str) -> Value {
 async fn a_poll_comes_with_its_first_submessage_and_a_vote_is_told_and_shown() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     let id = send(&app, &app.ada, "/poll Tea?\n- yes\nno").await;
     let poll = r#"{"widget_type": "poll", "extra_data": {"question": "Tea?", "options": ["yes", "no"]}}"#;
     let first = object(id, id, &app.ada, poll);
     assert_eq!(heard(&app, &app.ada, since).await[0]["message"]["submessages"], json!([first]));
     assert_eq!(shown(&app, &sam, id).await, json!([first]));
     // Read once, so that the vote changes what is in memory.
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     add(&app, &sam, id, VOTE).await.success();
-    let place = app.store.head().0;
+    let place = app.store.last_event_id().0;
     let event = json!({
         "type": "submessage", "msg_type": "widget", "message_id": id, "submessage_id": place, "sender_id": sam.id,
         "content": VOTE,
@@ -59,7 +59,7 @@ async fn what_takes_no_submessage_is_left_as_it_is() {
     let (plain, poll) = (send(&app, &app.ada, "hi").await, send(&app, &app.ada, "/poll q").await);
     let hidden = private(&app, "hidden", &[&app.ada]).await;
     let secret = say(&app, &app.ada, hidden, ("t", "/poll q")).await;
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     add(&app, &sam, plain, VOTE).await.refused("You cannot attach a submessage to this message.");
     add(&app, &sam, poll, "{").await.refused("Invalid json for submessage");
     add(&app, &sam, poll, "[]").await.refused("widget data is not a dict");
@@ -72,7 +72,7 @@ async fn what_takes_no_submessage_is_left_as_it_is() {
     let other: Vec<(&str, &str)> = other.iter().map(|(name, value)| (*name, value.as_str())).collect();
     app.call(&sam, "POST /submessage", &other).await.refused("Invalid msg_type");
     app.call(&sam, "POST /submessage", &[("content", VOTE)]).await.refused("Missing 'message_id' argument");
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ async fn a_deleted_message_is_told_to_each_client_as_it_understands() {
     let general = channel(&app, "general");
     let id = say(&app, &sam, general, ("lunch", "hi")).await;
     let direct = tell(&app, &sam, &[&app.ada], "hi").await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     app.call(&sam, &format!("DELETE /messages/{id}"), &[]).await.success();
     app.call(&sam, &format!("DELETE /messages/{direct}"), &[]).await.success();
     let place = json!({"type": "delete_message", "message_type": "stream", "stream_id": general, "topic": "lunch"});
@@ -43,11 +43,11 @@ async fn others_messages_are_deleted_by_administrators_and_own_ones_for_a_while(
     let of_ada = say(&app, &app.ada, general, ("lunch", "hi")).await;
     let of_sam = say(&app, &sam, general, ("lunch", "hi")).await;
     let delete = async |who: &Person, id: i64| app.call(who, &format!("DELETE /messages/{id}"), &[]).await;
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     delete(&sam, of_ada).await.refused("You don't have permission to delete this message");
     app.wait_s(1_000);
     delete(&sam, of_sam).await.refused("The time limit for deleting this message has passed");
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
     delete(&app.ada, of_sam).await.success();
     assert_eq!(message(&app, of_sam).await, None);
     assert!(message(&app, of_ada).await.is_some());
@@ -64,11 +64,11 @@ async fn a_topic_is_deleted_whole_and_by_administrators() {
     let delete = async |who: &Person, channel: i64, topic: &str| {
         app.call(who, &format!("POST /streams/{channel}/delete_topic"), &[("topic_name", topic)]).await
     };
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     delete(&sam, general, "lunch").await.refused("Must be an organization administrator");
     delete(&app.ada, general, "breakfast").await.refused("No such topic 'breakfast'");
     delete(&app.ada, 999, "lunch").await.refused("Invalid channel ID");
-    assert_eq!(app.store.head(), since);
+    assert_eq!(app.store.last_event_id(), since);
     assert_eq!(delete(&app.ada, general, "Lunch").await.success()["complete"], true);
     let events = heard_of_messages(&app, &sam, since).await;
     assert_eq!(events.iter().map(|event| &event["message_ids"]).collect::<Vec<_>>(), [&json!([first, second])]);

@@ -18,7 +18,7 @@ async fn an_edit_is_rendered_told_and_kept_in_the_history() {
     let general = channel(&app, "general");
     subscribe(&app, &sam, general).await;
     let id = say(&app, &app.ada, general, ("lunch", "hi")).await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     app.wait_s(5);
     edit(&app, &app.ada, id, &[("content", "**hi** @**sam**\n")]).await.success();
     let html =
@@ -57,7 +57,7 @@ async fn an_edit_that_may_not_be_changes_nothing() {
     let id = say(&app, &app.ada, general, ("lunch", "hi")).await;
     let own = say(&app, &sam, general, ("lunch", "hi")).await;
     let direct = tell(&app, &sam, &[&app.ada], "hi").await;
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     let (sandbox, hidden) = (sandbox.to_string(), hidden.to_string());
     let not_yours = "You don't have permission to edit this message";
     edit(&app, &sam, id, &[("content", "x")]).await.refused(not_yours);
@@ -78,7 +78,7 @@ async fn an_edit_that_may_not_be_changes_nothing() {
     edit(&app, &sam, 999_999, &[("content", "x")]).await.refused("Invalid message(s)");
     app.wait_s(10_000);
     edit(&app, &sam, own, &[("content", "x")]).await.refused("The time limit for editing this message has passed");
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
     assert_eq!(history(&app, &sam, own).await.len(), 1);
 }
 
@@ -90,7 +90,7 @@ async fn a_topic_is_moved_whole_and_resolved() {
     let first = say(&app, &app.ada, general, ("lunch", "a")).await;
     let second = say(&app, &sam, general, ("Lunch", "b")).await;
     let third = say(&app, &app.ada, general, ("lunch", "c")).await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     edit(&app, &sam, second, &[("topic", "✔ lunch"), ("propagate_mode", "change_later")]).await.success();
     edit(&app, &sam, first, &[("subject", "dinner https://a.example")]).await.success();
     let events = heard(&app, &sam, since).await;
@@ -119,7 +119,7 @@ async fn who_cannot_follow_a_moved_topic_hears_it_is_gone() {
     }
     let hidden = private(&app, "hidden", &[&sam]).await;
     let ids = [say(&app, &sam, general, ("lunch", "a")).await, say(&app, &sam, general, ("lunch", "b")).await];
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     let to = hidden.to_string();
     edit(&app, &sam, ids[0], &[("stream_id", &to), ("propagate_mode", "change_all")]).await.success();
     let events = heard_of_messages(&app, &sam, since).await;
@@ -150,12 +150,12 @@ async fn a_topic_too_old_to_move_whole_says_how_much_of_it_may() {
     let parameters = [("type", "channel"), ("to", "general"), ("topic", "lunch"), ("content", "b")];
     let young = app.call(&sam, "POST /messages", &parameters).await.success()["id"].as_i64().unwrap();
     app.wait_s(1_000);
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     let response = edit(&app, &sam, young, &[("topic", "dinner"), ("propagate_mode", "change_all")]).await;
     let text = "You only have permission to move the 1/2 most recent messages in this topic.";
     assert_eq!(response.error(), (400, "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED", text));
     assert_eq!(response.body["first_message_id_allowed_to_move"], young);
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
     edit(&app, &app.ada, young, &[("topic", "dinner"), ("propagate_mode", "change_all")]).await.success();
     assert_eq!(message(&app, old).await.unwrap().topic, "dinner");
 }

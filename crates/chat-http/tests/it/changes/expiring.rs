@@ -1,6 +1,6 @@
 //! `message_retention_days`: old messages go, and nothing of them stays.
 
-use chat_core::messages::retention::expire;
+use chat_core::messages::retention::delete_expired_messages;
 
 use super::*;
 
@@ -21,10 +21,10 @@ async fn what_is_older_than_its_channel_keeps_goes_and_its_readers_are_told() {
     let dinner = say(&app, &app.ada, general, ("dinner", "hm")).await;
     let kept = [say(&app, &app.ada, sandbox, ("lunch", "hi")).await, tell(&app, &app.ada, &[], "note").await];
     keep_days(&app, "2").await;
-    let since = app.store.head();
-    assert_eq!(expire(app.store.as_ref(), NOW_S + 2 * DAY_S).await.unwrap(), 0);
-    assert_eq!(app.store.head(), since);
-    assert_eq!(expire(app.store.as_ref(), NOW_S + 2 * DAY_S + 1).await.unwrap(), 3);
+    let since = app.store.last_event_id();
+    assert_eq!(delete_expired_messages(app.store.as_ref(), NOW_S + 2 * DAY_S).await.unwrap(), 0);
+    assert_eq!(app.store.last_event_id(), since);
+    assert_eq!(delete_expired_messages(app.store.as_ref(), NOW_S + 2 * DAY_S + 1).await.unwrap(), 3);
     for id in [lunch, more, dinner] {
         assert!(message(&app, id).await.is_none());
         app.call(&app.ada, &format!("GET /messages/{id}"), &[]).await.refused("Invalid message(s)");
@@ -44,7 +44,7 @@ async fn what_is_older_than_its_channel_keeps_goes_and_its_readers_are_told() {
     });
     let expected = [gone("dinner", &[dinner]), gone("lunch", &[lunch, more]), empty];
     assert_eq!(heard(&app, &app.ada, since).await, expected);
-    assert_eq!(expire(app.store.as_ref(), NOW_S + 3 * DAY_S).await.unwrap(), 0);
+    assert_eq!(delete_expired_messages(app.store.as_ref(), NOW_S + 3 * DAY_S).await.unwrap(), 0);
 }
 
 #[tokio::test]
@@ -59,13 +59,13 @@ async fn what_went_leaves_nothing_in_flags_unread_messages_topics_and_history() 
     app.call(&sam, "POST /messages/flags", &[("messages", &list), ("op", "add"), ("flag", "starred")]).await.success();
     app.call(&app.ada, &format!("PATCH /messages/{id}"), &[("topic", "moved")]).await.success();
     keep_days(&app, "1").await;
-    assert_eq!(expire(app.store.as_ref(), NOW_S + 2 * DAY_S).await.unwrap(), 1);
+    assert_eq!(delete_expired_messages(app.store.as_ref(), NOW_S + 2 * DAY_S).await.unwrap(), 1);
     let state = app.call(&sam, "POST /register", &[]).await.success();
     assert_eq!((&state["unread_msgs"]["count"], &state["starred_messages"]), (&json!(0), &json!([])));
-    assert!(app.store.flagged(UserId(sam.id), Flag::Starred).await.unwrap().is_empty());
+    assert!(app.store.flagged_message_ids(UserId(sam.id), MessageFlag::Starred).await.unwrap().is_empty());
     let topics = app.call(&sam, &format!("GET /users/me/{general}/topics"), &[]).await.success();
     assert_eq!(topics["topics"], json!([]));
-    assert!(app.store.edits(MessageId(id)).await.unwrap().is_empty());
+    assert!(app.store.edit_history(MessageId(id)).await.unwrap().is_empty());
     let unstar = [("messages", list.as_str()), ("op", "remove"), ("flag", "starred")];
     assert_eq!(app.call(&sam, "POST /messages/flags", &unstar).await.success()["messages"], json!([id]));
 }
@@ -81,10 +81,10 @@ async fn a_long_past_goes_in_many_steps_and_what_is_young_stays() {
     app.wait_s(DAY_S);
     let parameters = [("type", "stream"), ("to", "general"), ("topic", "t1"), ("content", "young")];
     let young = app.call(&app.ada, "POST /messages", &parameters).await.success()["id"].as_i64().unwrap();
-    assert_eq!(expire(app.store.as_ref(), NOW_S + DAY_S + 1).await.unwrap(), 450);
+    assert_eq!(delete_expired_messages(app.store.as_ref(), NOW_S + DAY_S + 1).await.unwrap(), 450);
     assert!(message(&app, young).await.is_some());
     keep_days(&app, "\"unlimited\"").await;
-    assert_eq!(expire(app.store.as_ref(), NOW_S + 999 * DAY_S).await.unwrap(), 0);
+    assert_eq!(delete_expired_messages(app.store.as_ref(), NOW_S + 999 * DAY_S).await.unwrap(), 0);
 }
 
 #[tokio::test]
@@ -105,17 +105,17 @@ async fn the_organization_says_it_for_channels_that_say_nothing_and_for_messages
         tell(&app, &app.ada, &[&sam], "between us too").await,
         tell(&app, &app.ada, &[], "note").await,
     ];
-    assert_eq!(expire(app.store.as_ref(), NOW_S + 900 * DAY_S).await.unwrap(), 0);
+    assert_eq!(delete_expired_messages(app.store.as_ref(), NOW_S + 900 * DAY_S).await.unwrap(), 0);
     assert_eq!(realm("30").await, (json!(30), json!(30)));
-    assert_eq!(expire(app.store.as_ref(), NOW_S + 30 * DAY_S).await.unwrap(), 0);
-    assert_eq!(expire(app.store.as_ref(), NOW_S + 30 * DAY_S + 1).await.unwrap(), 4);
+    assert_eq!(delete_expired_messages(app.store.as_ref(), NOW_S + 30 * DAY_S).await.unwrap(), 0);
+    assert_eq!(delete_expired_messages(app.store.as_ref(), NOW_S + 30 * DAY_S + 1).await.unwrap(), 4);
     for id in old {
         assert!(message(&app, id).await.is_none());
     }
     assert!(message(&app, kept).await.is_some());
     assert_eq!(realm("\"unlimited\"").await, (json!(-1), json!(-1)));
     tell(&app, &app.ada, &[&sam], "kept").await;
-    assert_eq!(expire(app.store.as_ref(), NOW_S + 900 * DAY_S).await.unwrap(), 0);
+    assert_eq!(delete_expired_messages(app.store.as_ref(), NOW_S + 900 * DAY_S).await.unwrap(), 0);
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn how_long_the_organization_keeps_messages_is_the_owners_choice_in_days_o
     }
     let state = app.call(&admin, "POST /register", &[("fetch_event_types", r#"["realm"]"#)]).await.success();
     assert_eq!(state["realm_message_retention_days"], -1);
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     choose(&app.ada, "7").await.success();
     let event = json!({"type": "realm", "op": "update", "property": "message_retention_days", "value": 7});
     assert_eq!(heard(&app, &admin, since).await, [event]);
@@ -155,10 +155,10 @@ async fn who_sees_a_channel_is_told_when_it_begins_with_another_message() {
         events.retain(|event| event["type"] == "stream");
         events
     };
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     app.call(&app.ada, &format!("DELETE /messages/{first}"), &[]).await.success();
     assert_eq!(changed_since(since).await, [begins(general, "general", Some(second))]);
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     let there = sandbox.to_string();
     let quiet = ("send_notification_to_new_thread", "false");
     let to = [("stream_id", there.as_str()), quiet, ("send_notification_to_old_thread", "false")];
@@ -167,7 +167,7 @@ async fn who_sees_a_channel_is_told_when_it_begins_with_another_message() {
         changed_since(since).await,
         [begins(general, "general", None), begins(sandbox, "sandbox", Some(second))]
     );
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     app.call(&app.ada, &format!("PATCH /messages/{second}"), &[("topic", "c")]).await.success();
     app.call(&app.ada, &format!("DELETE /messages/{third}"), &[]).await.success();
     assert_eq!(changed_since(since).await, Vec::<Value>::new());

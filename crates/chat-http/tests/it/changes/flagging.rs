@@ -13,7 +13,7 @@ async fn flags_of_a_thousand_messages_are_set_and_taken_away_in_one_event() {
         ids.push(say(&app, &app.ada, general, ("lunch", "hi")).await);
     }
     let list = json!(ids).to_string();
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     for (op, flag) in [("add", "read"), ("add", "starred"), ("remove", "read"), ("remove", "starred")] {
         let parameters = [("messages", list.as_str()), ("op", op), ("flag", flag)];
         let response = app.call(&sam, "POST /messages/flags", &parameters).await.success();
@@ -45,7 +45,7 @@ async fn a_flag_that_is_none_or_the_servers_is_refused() {
     let app = TestApp::found().await;
     let id = say(&app, &app.ada, channel(&app, "general"), ("lunch", "hi")).await.to_string();
     let list = format!("[{id}]");
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     let flag = async |op, flag| {
         app.call(&app.ada, "POST /messages/flags", &[("messages", &list), ("op", op), ("flag", flag)]).await
     };
@@ -54,7 +54,7 @@ async fn a_flag_that_is_none_or_the_servers_is_refused() {
     flag("set", "read").await.refused("Invalid message flag operation: 'set'");
     let parameters = [("messages", "[\"1\"]"), ("op", "add"), ("flag", "read")];
     app.call(&app.ada, "POST /messages/flags", &parameters).await.refused("messages[0] is not an integer");
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn ones_own_message_can_become_unread_and_says_where_it_is() {
     let sam = app.person("sam", Role::Member).await;
     let id = tell(&app, &sam, &[&app.ada], "hi").await;
     let list = format!("[{id}]");
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     for op in ["add", "remove"] {
         app.call(&sam, "POST /messages/flags", &[("messages", &list), ("op", op), ("flag", "read")]).await.success();
     }
@@ -84,7 +84,7 @@ async fn a_topic_a_channel_and_everything_become_read() {
     let dinner = say(&app, &app.ada, general, ("dinner", "hi")).await;
     let elsewhere = say(&app, &app.ada, sandbox, ("lunch", "hi")).await;
     let direct = tell(&app, &app.ada, &[&sam], "hi").await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     let channel_id = general.to_string();
     let topic = async |channel: &str, topic: &str| {
         app.call(&sam, "POST /mark_topic_as_read", &[("stream_id", channel), ("topic_name", topic)]).await
@@ -94,7 +94,7 @@ async fn a_topic_a_channel_and_everything_become_read() {
     topic(&channel_id, "nothing").await.refused("No such topic 'nothing'");
     let missing = app.call(&sam, "POST /mark_topic_as_read", &[("stream_id", &channel_id)]).await;
     missing.refused("Missing 'topic_name' argument");
-    assert_eq!(app.store.head(), since);
+    assert_eq!(app.store.last_event_id(), since);
     topic(&channel_id, "lunch").await.success();
     topic(&channel_id, "lunch").await.success();
     app.call(&sam, "POST /mark_stream_as_read", &[("stream_id", "999")]).await.refused("Invalid channel ID");
@@ -104,7 +104,7 @@ async fn a_topic_a_channel_and_everything_become_read() {
     let ids: Vec<_> = events.iter().map(|event| &event["messages"]).collect();
     assert_eq!(ids, [&json!([lunch]), &json!([dinner]), &json!([elsewhere, direct])]);
     assert!(events.iter().all(|event| event["op"] == "add" && event["flag"] == "read"));
-    assert!(flags(&app, &sam, before).await.contains(&Flag::Historical));
+    assert!(flags(&app, &sam, before).await.contains(&MessageFlag::Historical));
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn an_empty_topic_is_the_whole_channel() {
     let general = channel(&app, "general");
     subscribe(&app, &sam, general).await;
     let ids = [say(&app, &app.ada, general, ("a", "hi")).await, say(&app, &app.ada, general, ("b", "hi")).await];
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     let parameters = [("stream_id", general.to_string()), ("topic_name", String::new())];
     let parameters = parameters.each_ref().map(|(name, value)| (*name, value.as_str()));
     app.call(&sam, "POST /mark_topic_as_read", &parameters).await.success();
@@ -174,7 +174,7 @@ async fn a_stretch_of_a_narrow_is_marked_and_says_where_it_ended() {
         app.call(&sam, "POST /messages/flags/narrow", &parameters).await
     };
     let read = [("narrow", narrow), ("op", "add"), ("flag", "read")];
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     mark("x", ("0", "1"), &read).await.refused("Invalid anchor");
     mark("oldest", ("0", "1"), &read[1..]).await.refused("Missing 'narrow' argument");
     mark("oldest", ("0", "1"), &[read[0], read[1], ("flag", "mentioned")])
@@ -185,7 +185,7 @@ async fn a_stretch_of_a_narrow_is_marked_and_says_where_it_ended() {
         .refused("Invalid message flag operation: 'set'");
     let nowhere = [("narrow", r#"[["channel","nowhere"]]"#), read[1], read[2]];
     assert_eq!(mark("oldest", ("0", "1"), &nowhere).await.error().1, "BAD_NARROW");
-    assert_eq!(app.store.head(), since);
+    assert_eq!(app.store.last_event_id(), since);
     let response = mark("oldest", ("0", "4"), &read).await.success();
     let answer = |response: &Value| {
         let keys = [
@@ -219,14 +219,14 @@ async fn a_stretch_of_a_narrow_is_marked_and_says_where_it_ended() {
 async fn mark_topic_as_read_asks_for_a_stream_id_and_a_topic_name() {
     let app = TestApp::found().await;
     let general = channel(&app, "general").to_string();
-    let head = app.store.head();
+    let head = app.store.last_event_id();
     let mark = async |parameters: &[(&str, &str)]| app.call(&app.ada, "POST /mark_topic_as_read", parameters).await;
     mark(&[("topic_name", "t")]).await.refused("Missing 'stream_id' argument");
     mark(&[("stream_id", &general)]).await.refused("Missing 'topic_name' argument");
     mark(&[("stream_id", "general"), ("topic_name", "t")]).await.refused("stream_id is not valid JSON");
     mark(&[("stream_id", "[1]"), ("topic_name", "t")]).await.refused("stream_id is not an integer");
     app.call(&app.ada, "POST /mark_stream_as_read", &[]).await.refused("Missing 'stream_id' argument");
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
 }
 
 #[tokio::test]
@@ -238,6 +238,6 @@ async fn what_others_have_unread_stays_unread_when_somebody_reads_everything() {
     subscribe(&app, &bea, general).await;
     let id = say(&app, &app.ada, general, ("lunch", "hi")).await;
     app.call(&sam, "POST /mark_all_as_read", &[]).await.success();
-    assert!(flags(&app, &sam, id).await.contains(&Flag::Read));
-    assert!(!flags(&app, &bea, id).await.contains(&Flag::Read));
+    assert!(flags(&app, &sam, id).await.contains(&MessageFlag::Read));
+    assert!(!flags(&app, &bea, id).await.contains(&MessageFlag::Read));
 }

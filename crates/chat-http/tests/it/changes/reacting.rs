@@ -7,7 +7,7 @@ async fn a_reaction_is_added_told_and_taken_away() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
     let id = say(&app, &app.ada, channel(&app, "general"), ("lunch", "hi")).await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     react(&app, &sam, id, &[("emoji_name", "thumbs_up")]).await.success();
     unreact(&app, &sam, id, &[("emoji_name", "thumbs_up")]).await.success();
     let event = |op: &str| {
@@ -27,7 +27,7 @@ async fn a_reaction_is_added_told_and_taken_away() {
 async fn of_fifty_same_reactions_at_once_one_is_added() {
     let app = Arc::new(TestApp::found().await);
     let id = say(&app, &app.ada, channel(&app, "general"), ("lunch", "hi")).await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     let mut reacting = tokio::task::JoinSet::new();
     for _ in 0..50 {
         let app = Arc::clone(&app);
@@ -48,8 +48,8 @@ async fn an_emoji_that_is_none_is_refused_by_name_and_by_code() {
     let app = TestApp::found().await;
     let id = say(&app, &app.ada, channel(&app, "general"), ("lunch", "hi")).await;
     let custom = json!({"id": "7", "name": "tick", "deactivated": false});
-    commit(&app, vec![RealmChange::Item { kind: ItemKind::Emoji, id: 7, document: Some(custom) }]).await;
-    let head = app.store.head();
+    commit(&app, vec![RealmChange::Item { kind: RealmItemKind::Emoji, id: 7, document: Some(custom) }]).await;
+    let head = app.store.last_event_id();
     let add = |name, code, kind| [("emoji_name", name), ("emoji_code", code), ("reaction_type", kind)];
     let response = react(&app, &app.ada, id, &[("emoji_name", "nothing_like_it")]).await;
     response.refused("Emoji 'nothing_like_it' does not exist");
@@ -65,7 +65,7 @@ async fn an_emoji_that_is_none_is_refused_by_name_and_by_code() {
     unreact(&app, &app.ada, id, &add("tada", "1f389", "x")).await.refused("Invalid emoji type.");
     let absent = unreact(&app, &app.ada, id, &[("emoji_code", "7"), ("reaction_type", "realm_emoji")]).await;
     assert_eq!(absent.error(), (400, "REACTION_DOES_NOT_EXIST", "Reaction doesn't exist."));
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
     react(&app, &app.ada, id, &[("emoji_name", "tick")]).await.success();
     unreact(&app, &app.ada, id, &[("emoji_name", "tick")]).await.success();
 }

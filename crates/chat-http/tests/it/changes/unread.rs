@@ -22,7 +22,7 @@ async fn a_star_on_a_message_out_of_sight_is_refused_and_reading_one_is_passed_o
     let secret = tell(&app, &app.ada, &[&sam], "psst").await;
     let inside = say(&app, &sam, private(&app, "board", &[&sam]).await, ("t", "hi")).await;
     let own = tell(&app, &app.ada, &[&eve], "hi").await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     for hidden in [secret, inside, 999_999] {
         for flag in ["starred", "collapsed"] {
             mark(&app, &eve, &[own, hidden], ("add", flag)).await.refused("Invalid message(s)");
@@ -32,9 +32,9 @@ async fn a_star_on_a_message_out_of_sight_is_refused_and_reading_one_is_passed_o
             assert_eq!(response["messages"], json!([hidden]));
         }
     }
-    assert_eq!(app.store.head(), since);
+    assert_eq!(app.store.last_event_id(), since);
     mark(&app, &eve, &[own], ("add", "starred")).await.success();
-    assert_eq!(flags(&app, &eve, own).await, [Flag::Starred]);
+    assert_eq!(flags(&app, &eve, own).await, [MessageFlag::Starred]);
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn what_is_unread_in_a_channel_is_read_for_who_leaves_it_and_stays_so_when
     let left = say(&app, &app.ada, general, ("lunch", "hi")).await;
     let kept = say(&app, &app.ada, sandbox, ("lunch", "hi")).await;
     assert_eq!(first_unread(&app, &sam).await, left);
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     app.call(&sam, "DELETE /users/me/subscriptions", &[("subscriptions", r#"["general"]"#)]).await.success();
     let events = heard_of_flags(&app, &sam, since).await;
     let short: Vec<_> = events.iter().map(|event| (&event["op"], &event["flag"], &event["messages"])).collect();
@@ -136,7 +136,7 @@ async fn who_is_taken_out_of_a_channel_and_who_was_in_an_archived_one_have_nothi
         subscribe(&app, &sam, id).await;
         say(&app, &app.ada, id, ("lunch", "hi")).await;
     }
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     let sams = format!("[{}]", sam.id);
     let out = [("subscriptions", r#"["general"]"#), ("principals", sams.as_str())];
     app.call(&app.ada, "DELETE /users/me/subscriptions", &out).await.success();
@@ -155,16 +155,16 @@ async fn what_a_user_wrote_before_they_were_muted_is_read_then() {
     let noise = say(&app, &eve, general, ("lunch", "hi")).await;
     let other = say(&app, &app.ada, general, ("lunch", "hi")).await;
     let direct = tell(&app, &eve, &[&sam], "hi").await;
-    let since = app.store.head();
+    let since = app.store.last_event_id();
     let call = format!("POST /users/me/muted_users/{}", eve.id);
     app.call(&sam, &call, &[]).await.success();
     let events = heard_of_flags(&app, &sam, since).await;
     assert_eq!((events.len(), &events[0]["messages"]), (1, &json!([noise, direct])));
     assert_eq!(unread_in_channels(&app, &sam).await, [other]);
-    assert_eq!(flags(&app, &sam, direct).await, [Flag::Read]);
-    let head = app.store.head();
+    assert_eq!(flags(&app, &sam, direct).await, [MessageFlag::Read]);
+    let head = app.store.last_event_id();
     app.call(&sam, &call, &[]).await.refused("User already muted");
-    assert_eq!(app.store.head(), head);
+    assert_eq!(app.store.last_event_id(), head);
     app.call(&sam, &format!("DELETE /users/me/muted_users/{}", eve.id), &[]).await.success();
     assert_eq!(unread_in_channels(&app, &sam).await, [other]);
 }

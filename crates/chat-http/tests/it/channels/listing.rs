@@ -1,11 +1,11 @@
 //! `GET /streams`, flag by flag.
 
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::UserId;
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::store::RealmStore as _;
-use chat_core::model::change::RealmChange;
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::role::Role;
-use chat_core::model::user::{Bot, BotKind, User};
+use chat_core::model::user::{BotKind, BotProperties, User};
 use serde_json::json;
 
 use super::{found, names, people};
@@ -15,8 +15,8 @@ use crate::test_app::{NOW_S, Person, TestApp};
 async fn bot_of(app: &TestApp, owner: &Person) -> Person {
     let bot = app.person("bot", Role::Member).await;
     let mut user = User::clone(app.realm().user(UserId(bot.id)).unwrap());
-    user.bot = Some(Bot { kind: BotKind::Generic, owner_id: Some(UserId(owner.id)) });
-    let mut commit = RealmCommit { decided_at: app.realm().changed(), at_s: NOW_S, ..RealmCommit::default() };
+    user.bot = Some(BotProperties { kind: BotKind::Generic, owner_id: Some(UserId(owner.id)) });
+    let mut commit = RealmCommit { decided_at: app.realm().changed_at(), at_s: NOW_S, ..RealmCommit::default() };
     commit.changes.push(RealmChange::User(Box::new(user)));
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     bot

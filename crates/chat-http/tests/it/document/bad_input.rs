@@ -1,7 +1,7 @@
 //! What every endpoint says of parameters that are missing, wrong, too long, out of range or unreadable, worked out
 //! from the description of the API: a refusal in the documented words, and nothing changed.
 
-use chat_core::log::store::EventLog as _;
+use chat_core::event_log::store::EventLog as _;
 use form_urlencoded::Serializer;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -83,10 +83,10 @@ async fn with(app: &TestApp, right: Right<'_>, name: &str, value: &str) -> TestR
 }
 
 async fn send(app: &TestApp, Right { who, call, .. }: Right<'_>, form: String) -> TestResponse {
-    let before = app.store.head();
+    let before = app.store.last_event_id();
     let response = app.call_with_body(who, call, form).await;
     if !response.status.is_success() {
-        assert_eq!(app.store.head(), before, "{call} is refused and did something");
+        assert_eq!(app.store.last_event_id(), before, "{call} is refused and did something");
     }
     response
 }

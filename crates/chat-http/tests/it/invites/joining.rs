@@ -69,12 +69,12 @@ async fn the_form_makes_an_account_that_can_log_in_once() {
     let login = [("username", "new@example.org"), ("password", "correct horse")];
     let response = app.call_as_nobody("POST /fetch_api_key", &login).await.success();
     assert_eq!(response["email"], "new@example.org");
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for method in ["GET", "POST"] {
         let (status, _, page) = app.browse(&format!("{method} {path}"), &FORM).await;
         assert!(status == 410 && page.contains("used before"), "{method}: {page}");
     }
-    assert_eq!(app.realm().at(), before);
+    assert_eq!(app.realm().log_position(), before);
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn of_many_who_use_one_link_at_once_one_gets_the_account() {
 #[tokio::test]
 async fn a_form_that_does_not_do_is_shown_again_with_what_was_typed() {
     let (app, path) = invited().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let long = "x".repeat(1_025);
     for (name, password, text) in [
         ("E", "correct horse", "Name too short!"),
@@ -111,7 +111,7 @@ async fn a_form_that_does_not_do_is_shown_again_with_what_was_typed() {
             app.browse(&format!("POST {path}"), &[("full_name", name), ("password", password)]).await;
         assert!(status == 400 && page.contains(text) && page.contains("role=\"alert\""), "{text}: {status} {page}");
         assert!(!page.contains("<q") && (password.is_empty() || !page.contains(password)), "{page}");
-        assert_eq!(app.realm().at(), before, "{text}");
+        assert_eq!(app.realm().log_position(), before, "{text}");
     }
     assert_eq!(app.browse(&format!("POST {path}"), &[]).await.0, 400);
 }

@@ -1,7 +1,7 @@
 //! Texts and requests made to do harm.
 
 use chat_core::id::UserId;
-use chat_core::model::change::RealmChange;
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::user::User;
 use http::StatusCode;
 use serde_json::Value;

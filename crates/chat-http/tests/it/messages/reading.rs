@@ -1,15 +1,17 @@
 //! Which messages are read back, and how they look.
 
+use chat_core::event_log::event::{EventAudience, NewEvent};
+use chat_core::event_log::store::EventLog as _;
 use chat_core::id::{EventId, MessageId, UserId};
-use chat_core::log::event::{EventAudience, NewEvent};
-use chat_core::log::store::EventLog as _;
-use chat_core::messages::store::{FlagWriteGuard, MessageEdit, MessageStore as _, WriteGuard, WriteOutcome};
-use chat_core::model::change::RealmChange;
-use chat_core::model::channel::Privacy;
+use chat_core::messages::store::{
+    FlagWriteGuard, MessageEdit, MessageStore as _, MessageWriteGuard, MessageWriteOutcome,
+};
+use chat_core::model::channel::ChannelPrivacy;
 use chat_core::model::flag_change::FlagOp;
-use chat_core::model::message::{Flag, Reaction, ReactionType};
+use chat_core::model::message::{MessageFlag, Reaction, ReactionType};
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::role::Role;
-use chat_core::wire::MessageFormat;
+use chat_core::wire_format::MessageFormat;
 use serde_json::{Value, json};
 
 use super::sending::{change, channel_id, join, logged_messages, make_channel};
@@ -30,7 +32,7 @@ async fn send_direct(app: &TestApp, who: &Person, to: &[&Person], content: &str)
 
 /// What a change of flags of these messages is decided on.
 fn decided_copies(app: &TestApp, messages: &[MessageId]) -> FlagWriteGuard {
-    FlagWriteGuard { realm: app.realm().changed(), log: app.store.head(), messages: messages.to_vec() }
+    FlagWriteGuard { realm: app.realm().changed_at(), log: app.store.last_event_id(), messages: messages.to_vec() }
 }
 
 /// The answer to `GET /messages` with all there is, and these parameters.
@@ -86,7 +88,7 @@ async fn what_was_told_and_what_is_read_agree_byte_for_byte() {
         let form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let answer = read(&app, &app.ada, &form).await;
         for (event, message) in logged_messages(&app).await.iter().zip(answer["messages"].as_array().unwrap()) {
-            let mut object = event.object(MessageFormat { html, client_gravatar });
+            let mut object = event.to_wire_json(MessageFormat { html, client_gravatar });
             assert_eq!(object.pop(), Some('}'));
             assert_eq!(format!("{object},\"flags\":[]}}"), message.to_string());
         }
@@ -115,9 +117,12 @@ async fn an_anchor_is_a_place_a_word_or_the_first_unread() {
     for place in 0..6 {
         sent.push(send(&app, &app.ada, ("general", "t"), &place.to_string()).await);
     }
-    let event = || (NOW_S, NewEvent::plain(EventAudience::users([UserId(9)]), json!({"type": "x"})));
+    let event = || (NOW_S, NewEvent::same_for_everyone(EventAudience::from_users([UserId(9)]), json!({"type": "x"})));
     let first = [MessageId(sent[0]), MessageId(sent[1])];
-    app.store.set_flag(UserId(9), (Flag::Read, FlagOp::Add), &decided_copies(&app, &first), event()).await.unwrap();
+    app.store
+        .change_flag(UserId(9), (MessageFlag::Read, FlagOp::Add), &decided_copies(&app, &first), event())
+        .await
+        .unwrap();
     let around = async |anchor: &str, before: &str, after: &str| {
         let answer = read(&app, &app.ada, &[("anchor", anchor), ("num_before", before), ("num_after", after)]).await;
         let found = ["found_anchor", "found_oldest", "found_newest"].map(|key| answer[key].as_bool().unwrap());
@@ -191,9 +196,9 @@ async fn a_narrow_selects_by_each_of_its_operators() {
     let direct = send_direct(&app, &app.ada, &[&sam], "x").await;
     let own = send_direct(&app, &app.ada, &[&app.ada], "x").await;
     let all = [lunch, done, sand, direct, own];
-    let event = (NOW_S, NewEvent::plain(EventAudience::users([UserId(9)]), json!({"type": "x"})));
+    let event = (NOW_S, NewEvent::same_for_everyone(EventAudience::from_users([UserId(9)]), json!({"type": "x"})));
     app.store
-        .set_flag(UserId(9), (Flag::Starred, FlagOp::Add), &decided_copies(&app, &[MessageId(done)]), event)
+        .change_flag(UserId(9), (MessageFlag::Starred, FlagOp::Add), &decided_copies(&app, &[MessageId(done)]), event)
         .await
         .unwrap();
     let cases: [(&str, Value, &[i64]); 24] = [
@@ -260,7 +265,7 @@ async fn with_follows_a_conversation_the_reader_may_read() {
 async fn a_narrow_that_cannot_be_is_refused_with_what_is_wrong() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
-    make_channel(&app, "secret", |channel| channel.privacy = Privacy::PrivateSharedHistory).await;
+    make_channel(&app, "secret", |channel| channel.privacy = ChannelPrivacy::PrivateSharedHistory).await;
     let cases = [
         (json!([["stream", "nowhere"]]), "unknown channel nowhere"),
         (json!([["stream", "secret"]]), "unknown channel secret"),
@@ -365,7 +370,7 @@ async fn nobody_reads_what_is_not_for_them() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
     let kim = app.person("kim", Role::Guest).await;
-    make_channel(&app, "secret", |channel| channel.privacy = Privacy::PrivateSharedHistory).await;
+    make_channel(&app, "secret", |channel| channel.privacy = ChannelPrivacy::PrivateSharedHistory).await;
     join(&app, "secret", &[&app.ada]).await;
     let secret = send(&app, &app.ada, ("secret", "t"), "x").await;
     let public = send(&app, &app.ada, ("general", "t"), "x").await;
@@ -448,9 +453,9 @@ async fn mentions_of_everybody_have_their_older_name_too() {
 async fn an_edited_message_tells_its_earlier_states_and_its_reactions() {
     let app = TestApp::found().await;
     let id = MessageId(send(&app, &app.ada, ("general", "t"), "first").await);
-    let event = || NewEvent::plain(EventAudience::users([UserId(9)]), json!({"type": "x"}));
+    let event = || NewEvent::same_for_everyone(EventAudience::from_users([UserId(9)]), json!({"type": "x"}));
     let edit = MessageEdit {
-        decided_at: app.realm().changed(),
+        decided_at: app.realm().changed_at(),
         id,
         revision: EventId(id.0),
         content: Some((
@@ -466,16 +471,19 @@ async fn an_edited_message_tells_its_earlier_states_and_its_reactions() {
         at_s: NOW_S + 5,
         events: vec![event()],
     };
-    assert!(matches!(app.store.edit(edit).await.unwrap(), WriteOutcome::Done(_)));
+    assert!(matches!(app.store.edit_message(edit).await.unwrap(), MessageWriteOutcome::Done(_)));
     let reaction = Reaction {
         user_id: UserId(9),
         emoji_name: "smile".to_owned(),
         emoji_code: "1f642".to_owned(),
         reaction_type: ReactionType::UnicodeEmoji,
     };
-    let (message, _) = app.store.find(UserId(9), &[id]).await.unwrap().remove(0);
-    let decided = WriteGuard::new(&app.realm(), [&message]);
-    assert!(matches!(app.store.react(&decided, &reaction, (NOW_S, event())).await.unwrap(), WriteOutcome::Done(_)));
+    let (message, _) = app.store.find_messages(UserId(9), &[id]).await.unwrap().remove(0);
+    let decided = MessageWriteGuard::new(&app.realm(), [&message]);
+    assert!(matches!(
+        app.store.add_reaction(&decided, &reaction, (NOW_S, event())).await.unwrap(),
+        MessageWriteOutcome::Done(_)
+    ));
     let answer = read(&app, &app.ada, &[]).await;
     let message = &answer["messages"][0];
     assert_eq!(message["last_edit_timestamp"], NOW_S + 5);

@@ -1,21 +1,21 @@
 //! What becomes of a message that is sent, and why one is not.
 
+use chat_core::event_log::event::{EventBody, NewMessageEvent};
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::{EventLog as _, RealmStore as _};
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::event::{EventBody, MessageEvent};
-use chat_core::log::store::{EventLog as _, RealmStore as _};
-use chat_core::model::change::RealmChange;
-use chat_core::model::channel::{Channel, PostPolicy, Privacy};
-use chat_core::model::message::Flag;
+use chat_core::model::channel::{Channel, ChannelPostPolicy, ChannelPrivacy};
+use chat_core::model::message::MessageFlag;
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::role::Role;
-use chat_core::wire::DisplayRecipient;
+use chat_core::wire_format::DisplayRecipient;
 use serde_json::{Value, json};
 
 use crate::test_app::{NOW_S, Person, TestApp};
 
 /// Makes changes true, as another part of the server would.
 pub(super) async fn change(app: &TestApp, changes: Vec<RealmChange>) {
-    let commit = RealmCommit { decided_at: app.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    let commit = RealmCommit { decided_at: app.realm().changed_at(), at_s: NOW_S, changes, ..RealmCommit::default() };
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
@@ -42,17 +42,17 @@ pub(super) async fn join(app: &TestApp, name: &str, people: &[&Person]) {
 pub(super) async fn make_channel(app: &TestApp, name: &str, differ: impl Fn(&mut Channel)) {
     let realm = app.realm();
     let mut channel = Channel::clone(realm.channel_by_name("general").unwrap());
-    channel.id = ChannelId(realm.new_id(1));
+    channel.id = ChannelId(realm.nth_unused_id(1));
     channel.name = name.to_owned();
     differ(&mut channel);
     change(app, vec![RealmChange::Channel(Box::new(channel))]).await;
 }
 
 /// Every message the log tells of.
-pub(super) async fn logged_messages(app: &TestApp) -> Vec<MessageEvent> {
-    let records = app.store.after(EventId::NONE, 10_000).await.unwrap().unwrap();
+pub(super) async fn logged_messages(app: &TestApp) -> Vec<NewMessageEvent> {
+    let records = app.store.records_after(EventId::BEFORE_FIRST, 10_000).await.unwrap().unwrap();
     let message = |body: &EventBody| match body {
-        EventBody::Message(message) => Some(MessageEvent::clone(message)),
+        EventBody::Message(message) => Some(NewMessageEvent::clone(message)),
         EventBody::Plain { .. } | EventBody::Edit { .. } | EventBody::Flagged(_) => None,
     };
     records.iter().filter_map(|record| message(&record.event.as_ref()?.body)).collect()
@@ -194,8 +194,8 @@ async fn who_may_not_write_in_a_channel_is_told_why() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
     let kim = app.person("kim", Role::Guest).await;
-    make_channel(&app, "secret", |channel| channel.privacy = Privacy::PrivateSharedHistory).await;
-    make_channel(&app, "news", |channel| channel.post_policy = PostPolicy::Administrators).await;
+    make_channel(&app, "secret", |channel| channel.privacy = ChannelPrivacy::PrivateSharedHistory).await;
+    make_channel(&app, "news", |channel| channel.post_policy = ChannelPostPolicy::Administrators).await;
     make_channel(&app, "old", |channel| channel.is_archived = true).await;
     let post = async |who: &Person, to: &str| {
         let parameters = [("type", "channel"), ("to", to), ("topic", "t"), ("content", "x")];
@@ -221,7 +221,7 @@ async fn those_a_text_concerns_get_their_flags() {
     join(&app, "general", &[&sam, &kim]).await;
     let words = |id: i64, words: Value| RealmChange::UserItem {
         user_id: UserId(id),
-        kind: chat_core::model::change::UserItemKind::AlertWords,
+        kind: chat_core::model::realm_change::UserItemKind::AlertWords,
         key: String::new(),
         document: Some(words),
     };
@@ -230,10 +230,13 @@ async fn those_a_text_concerns_get_their_flags() {
     send(&app, &app.ada, "general", "@_**sam** `@**sam**`\n\n> @**sam**").await;
     send(&app, &app.ada, "general", "@**all**").await;
     let events = logged_messages(&app).await;
-    let flags = |place: usize, who: &Person| events[place].flags_of(UserId(who.id));
-    assert_eq!(events[0].flags, [(UserId(sam.id), Flag::Mentioned), (UserId(kim.id), Flag::HasAlertWord)]);
+    let flags = |place: usize, who: &Person| events[place].flags_for_receiver(UserId(who.id));
+    assert_eq!(
+        events[0].flags,
+        [(UserId(sam.id), MessageFlag::Mentioned), (UserId(kim.id), MessageFlag::HasAlertWord)]
+    );
     assert_eq!((flags(1, &sam), flags(1, &kim)), (vec![], vec![]));
-    assert_eq!(flags(2, &sam), [Flag::StreamWildcardMentioned]);
+    assert_eq!(flags(2, &sam), [MessageFlag::StreamWildcardMentioned]);
 }
 
 #[tokio::test]
@@ -244,13 +247,13 @@ async fn a_group_is_mentioned_by_who_may() {
     let realm = app.realm();
     let of = |system| realm.system_group(system).unwrap().id;
     let group = |place, name: &str, can_mention| chat_core::model::group::UserGroup {
-        id: chat_core::id::UserGroupId(realm.new_id(place)),
+        id: chat_core::id::UserGroupId(realm.nth_unused_id(place)),
         name: name.to_owned(),
         description: String::new(),
         system: None,
         members: vec![UserId(sam.id)],
         subgroups: Vec::new(),
-        can_mention: chat_core::model::group::GroupSetting::Group(can_mention),
+        can_mention: chat_core::model::group::GroupSettingValue::Group(can_mention),
         is_deactivated: false,
         origin: None,
     };
@@ -262,7 +265,7 @@ async fn a_group_is_mentioned_by_who_may() {
     send(&app, &sam, "general", "@*cooks* hi").await;
     send(&app, &app.ada, "general", "@*bosses* hi").await;
     for event in logged_messages(&app).await {
-        assert_eq!(event.flags, [(UserId(sam.id), Flag::Mentioned)]);
+        assert_eq!(event.flags, [(UserId(sam.id), MessageFlag::Mentioned)]);
     }
 }
 
@@ -275,7 +278,7 @@ async fn who_took_part_in_a_topic_is_mentioned_with_it() {
     send(&app, &sam, "general", "first").await;
     send(&app, &app.ada, "general", "@**topic** second").await;
     let events = logged_messages(&app).await;
-    assert_eq!(events[1].flags, [(UserId(sam.id), Flag::TopicWildcardMentioned)]);
+    assert_eq!(events[1].flags, [(UserId(sam.id), MessageFlag::TopicWildcardMentioned)]);
 }
 
 #[tokio::test]
@@ -286,7 +289,7 @@ async fn a_client_that_shows_what_it_sends_has_read_it() {
         all.extend_from_slice(parameters);
         app.call(&app.ada, "POST /messages", &all).await.success();
         let events = logged_messages(&app).await;
-        events.last().unwrap().flags_of(UserId(9)) == [Flag::Read]
+        events.last().unwrap().flags_for_receiver(UserId(9)) == [MessageFlag::Read]
     };
     assert!(!read(&[]).await);
     for client in ["website", "ZulipMobile", "My Desktop App"] {
@@ -349,8 +352,8 @@ async fn a_program_gives_its_readers_choices_beside_the_text() {
     assert_eq!(message["submessages"].as_array().unwrap().len(), 1);
     let shown: Value = serde_json::from_str(message["submessages"][0]["content"].as_str().unwrap()).unwrap();
     assert_eq!(shown, json!({"widget_type": "zform", "extra_data": data}));
-    let before = app.store.head();
+    let before = app.store.last_event_id();
     send("{").await.refused("Widgets: API programmer sent invalid JSON content");
     send(r#"{"widget_type": "poll", "extra_data": {}}"#).await.refused("Widgets: unknown widget type: poll");
-    assert_eq!(app.store.head(), before);
+    assert_eq!(app.store.last_event_id(), before);
 }

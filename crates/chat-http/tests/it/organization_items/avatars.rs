@@ -56,14 +56,14 @@ async fn an_avatar_that_is_replaced_or_taken_back_is_gone() {
 #[tokio::test]
 async fn what_is_no_picture_is_no_avatar() {
     let app = TestApp::found().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let response = show(&app, &app.ada, b"<html>").await;
     assert_eq!(response.error(), (400, "BAD_IMAGE", "Invalid image format"));
     let large = vec![0; 5 * 1024 * 1024 + 1];
     show(&app, &app.ada, &large).await.refused("Uploaded file is larger than the allowed limit of 5 MiB");
     let response = app.call_with_files(&app.ada, "POST /users/me/avatar", form(&[])).await;
     response.refused("You must upload exactly one avatar.");
-    assert_eq!((app.realm().at(), app.files.keys().len()), (before, 0));
+    assert_eq!((app.realm().log_position(), app.files.keys().len()), (before, 0));
 }
 
 #[tokio::test]

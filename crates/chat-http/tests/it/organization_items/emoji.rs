@@ -1,9 +1,9 @@
 //! `/realm/emoji`: custom emoji.
 
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
-use chat_core::log::store::RealmStore as _;
-use chat_core::model::change::RealmChange;
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::model::realm::Realm;
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::role::PermissionPolicy;
 use serde_json::{Value, json};
 
@@ -128,12 +128,12 @@ async fn who_is_no_administrator_deactivates_only_what_they_added() {
     let app = TestApp::found().await;
     let [amy, max, sam, gus] = people(&app).await;
     add(&app, &sam, "tick", &png(8, 8)).await.success();
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for who in [&max, &gus] {
         let response = app.call(who, "DELETE /realm/emoji/tick", &[]).await;
         response.refused("Must be an organization administrator or emoji author");
     }
-    assert_eq!(app.realm().at(), before);
+    assert_eq!(app.realm().log_position(), before);
     app.call(&sam, "DELETE /realm/emoji/tick", &[]).await.success();
     add(&app, &sam, "tick", &png(8, 8)).await.success();
     app.call(&amy, "DELETE /realm/emoji/tick", &[]).await.success();
@@ -144,7 +144,7 @@ async fn what_is_no_picture_or_no_name_adds_nothing() {
     let app = TestApp::found().await;
     let [_, _, sam, gus] = people(&app).await;
     add(&app, &sam, "taken", &png(8, 8)).await.success();
-    let (before, files) = (app.realm().at(), app.files.keys());
+    let (before, files) = (app.realm().log_position(), app.files.keys());
     let image = |response: &TestResponse| {
         let (status, code, text) = response.error();
         assert_eq!((status, code), (400, "BAD_IMAGE"));
@@ -174,7 +174,7 @@ async fn what_is_no_picture_or_no_name_adds_nothing() {
         add(&app, &sam, name, &picture).await.refused(text);
     }
     add(&app, &gus, "tick", &picture).await.refused("Not allowed for guest users");
-    assert_eq!((app.realm().at(), app.files.keys()), (before, files));
+    assert_eq!((app.realm().log_position(), app.files.keys()), (before, files));
     add(&app, &sam, "my%20tick", &picture).await.success();
     let names: Vec<_> = list(&app).await.as_object().unwrap().values().map(|emoji| emoji["name"].clone()).collect();
     assert_eq!(names, ["taken", "my_tick"]);
@@ -189,7 +189,7 @@ async fn the_realm_says_who_may_add() {
     let mut rules = before.rules.clone();
     rules.add_custom_emoji = PermissionPolicy::Administrators;
     let changes = vec![RealmChange::Realm(Box::new(Realm { rules, ..before.clone() }))];
-    let commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    let commit = RealmCommit { decided_at: realm.changed_at(), at_s: NOW_S, changes, ..RealmCommit::default() };
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     add(&app, &sam, "tick", &png(8, 8)).await.refused("Insufficient permission");
     add(&app, &amy, "smile", &png(8, 8)).await.success();

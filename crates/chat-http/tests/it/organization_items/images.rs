@@ -99,7 +99,7 @@ async fn one_picture_is_replaced_and_the_others_stay() {
 async fn what_is_no_picture_or_from_no_administrator_is_none_of_the_organization() {
     let app = TestApp::found().await;
     let [_, max, ..] = people(&app).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let large = vec![0; 5 * 1024 * 1024 + 1];
     for (path, parameters, name) in PICTURES {
         let call = (path, parameters);
@@ -117,5 +117,5 @@ async fn what_is_no_picture_or_from_no_administrator_is_none_of_the_organization
         app.call(&max, &format!("DELETE {path}"), parameters).await.refused(ADMINISTRATOR);
     }
     give(&app, &app.ada, ("/realm/logo", &[]), &png(8, 8)).await.refused("Missing 'night' argument");
-    assert_eq!((app.realm().at(), app.files.keys().len()), (before, 0));
+    assert_eq!((app.realm().log_position(), app.files.keys().len()), (before, 0));
 }

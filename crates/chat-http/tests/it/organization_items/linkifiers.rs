@@ -49,13 +49,13 @@ async fn linkifiers_are_applied_in_the_given_order() {
     let ids: Vec<_> = list(&app, &app.ada).await.as_array().unwrap().iter().map(|one| one["id"].clone()).collect();
     assert_eq!(ids, [json!(far), json!(near)]);
     assert_eq!(rendered().await, r#"<p>see <a href="https://far.example/#12">#12</a></p>"#);
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for order in [json!([near]), json!([near, near]), json!([near, far, 999])] {
         let order = order.to_string();
         let response = app.call(&app.ada, "PATCH /realm/linkifiers", &[("ordered_linkifier_ids", &order)]).await;
         response.refused("The ordered list must enumerate all existing linkifiers exactly once");
     }
-    assert_eq!(app.realm().at(), before);
+    assert_eq!(app.realm().log_position(), before);
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn only_administrators_add_change_order_and_remove() {
     let [amy, max, sam, gus] = people(&app).await;
     let id = add(&app, &amy, PATTERN, TEMPLATE).await;
     let (path, order) = (format!("/realm/filters/{id}"), json!([id]).to_string());
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let parameters = [("pattern", "x"), ("url_template", "https://x.example")];
     for who in [&max, &sam, &gus] {
         app.call(who, "POST /realm/filters", &parameters).await.refused(ADMINISTRATOR);
@@ -73,7 +73,7 @@ async fn only_administrators_add_change_order_and_remove() {
         let order = [("ordered_linkifier_ids", order.as_str())];
         app.call(who, "PATCH /realm/linkifiers", &order).await.refused(ADMINISTRATOR);
     }
-    assert_eq!(app.realm().at(), before);
+    assert_eq!(app.realm().log_position(), before);
     app.call(&amy, &format!("PATCH {path}"), &parameters).await.success();
     assert_eq!(list(&app, &gus).await[0]["pattern"], "x");
     app.call(&amy, &format!("DELETE {path}"), &[]).await.success();
@@ -86,7 +86,7 @@ async fn only_administrators_add_change_order_and_remove() {
 async fn what_no_linkifier_can_be_is_refused_field_by_field() {
     let app = TestApp::found().await;
     add(&app, &app.ada, PATTERN, TEMPLATE).await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     let refused = async |pattern: &str, template: &str| {
         let response =
             app.call(&app.ada, "POST /realm/filters", &[("pattern", pattern), ("url_template", template)]).await;
@@ -108,7 +108,7 @@ async fn what_no_linkifier_can_be_is_refused_field_by_field() {
     assert_eq!(refused(PATTERN, TEMPLATE).await, (text.to_owned(), json!({"__all__": [text]})));
     let missing = app.call(&app.ada, "POST /realm/filters", &[("pattern", "x")]).await;
     missing.refused("Missing 'url_template' argument");
-    assert_eq!(app.realm().at(), before);
+    assert_eq!(app.realm().log_position(), before);
 }
 
 #[tokio::test]

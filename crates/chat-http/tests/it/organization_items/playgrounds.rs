@@ -35,7 +35,7 @@ async fn a_playground_is_added_and_told_to_everybody() {
 #[tokio::test]
 async fn all_three_fields_are_required() {
     let app = TestApp::found().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for missing in ["name", "pygments_language", "url_template"] {
         let given: Vec<_> = RUST.into_iter().filter(|(name, _)| *name != missing).collect();
         let response = app.call(&app.ada, "POST /realm/playgrounds", &given).await;
@@ -45,13 +45,13 @@ async fn all_three_fields_are_required() {
         response.refused("This field cannot be blank.");
         assert_eq!(response.body["errors"][missing], json!(["This field cannot be blank."]));
     }
-    assert_eq!(app.realm().at(), before);
+    assert_eq!(app.realm().log_position(), before);
 }
 
 #[tokio::test]
 async fn the_template_has_exactly_one_variable_named_code() {
     let app = TestApp::found().await;
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for (template, field, text) in [
         ("https://{", "url_template", "Invalid URL template."),
         ("https://x/{code:99999}", "url_template", "Invalid URL template."),
@@ -71,7 +71,7 @@ async fn the_template_has_exactly_one_variable_named_code() {
     let [name, _, template] = RUST;
     let response = app.call(&app.ada, "POST /realm/playgrounds", &[name, ("pygments_language", "a$b"), template]).await;
     response.refused("Invalid characters in pygments language");
-    assert_eq!((response.body.get("errors"), app.realm().at()), (None, before));
+    assert_eq!((response.body.get("errors"), app.realm().log_position()), (None, before));
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn only_administrators_add_and_remove_and_nothing_twice() {
     let app = TestApp::found().await;
     let [amy, max, sam, gus] = people(&app).await;
     let id = app.call(&amy, "POST /realm/playgrounds", &RUST).await.success()["id"].as_i64().unwrap();
-    let before = app.realm().at();
+    let before = app.realm().log_position();
     for who in [&max, &sam, &gus] {
         app.call(who, "POST /realm/playgrounds", &RUST).await.refused(ADMINISTRATOR);
         app.call(who, &format!("DELETE /realm/playgrounds/{id}"), &[]).await.refused(ADMINISTRATOR);
@@ -87,5 +87,5 @@ async fn only_administrators_add_and_remove_and_nothing_twice() {
     let response = app.call(&amy, "POST /realm/playgrounds", &RUST).await;
     response.refused("Realm playground with this Realm, Pygments language and Name already exists.");
     app.call(&amy, "DELETE /realm/playgrounds/999", &[]).await.refused("Invalid playground");
-    assert_eq!(app.realm().at(), before);
+    assert_eq!(app.realm().log_position(), before);
 }

@@ -1,6 +1,6 @@
 //! `POST /users/me/status` and `GET /users/{user_id}/status`, sentence by sentence.
 
-use chat_core::model::change::{ItemKind, RealmChange};
+use chat_core::model::realm_change::{RealmChange, RealmItemKind};
 use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ async fn status(app: &TestApp, id: i64) -> Value {
 
 fn custom(id: i64, name: &str, deactivated: bool) -> RealmChange {
     let document = json!({"name": name, "source_url": "/x.png", "deactivated": deactivated, "author_id": 9});
-    RealmChange::Item { kind: ItemKind::Emoji, id, document: Some(document) }
+    RealmChange::Item { kind: RealmItemKind::Emoji, id, document: Some(document) }
 }
 
 #[tokio::test]

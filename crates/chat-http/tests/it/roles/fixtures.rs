@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use chat_core::log::store::EventLog as _;
+use chat_core::event_log::store::EventLog as _;
 use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ impl RoleFixtures {
             "square" => self.square.to_string(),
             "me" => caller.id.to_string(),
             "soon" => SOON_S.to_string(),
-            "last" => app.store.head().0.to_string(),
+            "last" => app.store.last_event_id().0.to_string(),
             "own" => self.said(app, caller).await.0,
             "others" => self.said(app, &app.ada).await.0,
             "topic" => self.said(app, &app.ada).await.1,

@@ -19,7 +19,7 @@ use super::{archive, gather, private};
 use crate::personal::{bot, put};
 use crate::test_app::{Person, TestApp};
 use chat_core::id::UserId;
-use chat_core::model::change::RealmChange;
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::role::Role;
 use chat_core::model::user::User;
 

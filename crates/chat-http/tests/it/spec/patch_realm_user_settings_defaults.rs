@@ -21,16 +21,17 @@
 //!   `personal::following::who_is_mentioned_in_a_topic_follows_it_unless_they_chose_otherwise`
 //! - `presence_enabled` and `send_read_receipts`: `presence::who_does_not_want_it_known_is_not_there`,
 //!   `changes::flagging::receipts_name_readers_but_not_the_sender_nor_who_hides_or_is_muted`
-//! - what notifies telephones: `chat_core::push::receivers::tests::a_channel_notifies_those_who_asked_for_it`,
-//!   `chat_core::push::receivers::tests::a_followed_topic_notifies_unless_that_is_off`,
-//!   `chat_core::push::receivers::tests::a_mention_of_everybody_notifies_where_it_is_heard`,
-//!   `chat_core::push::receivers::tests::who_is_there_is_notified_unless_they_wish_it_only_when_away`
+//! - what notifies telephones:
+//!   `chat_core::push_notifications::receivers::tests::a_channel_notifies_those_who_asked_for_it`,
+//!   `chat_core::push_notifications::receivers::tests::a_followed_topic_notifies_unless_that_is_off`,
+//!   `chat_core::push_notifications::receivers::tests::a_mention_of_everybody_notifies_where_it_is_heard`,
+//!   `chat_core::push_notifications::receivers::tests::who_is_there_is_notified_unless_they_wish_it_only_when_away`
 //! - where drafts are no longer synchronized those on the server are deleted:
 //!   `drafts::when_enable_drafts_synchronization_is_disabled_drafts_stored_on_the_server_are_deleted`
 
+use chat_core::event_log::email_queue::EmailQueueStore as _;
 use chat_core::id::UserId;
-use chat_core::log::mail::MailStore as _;
-use chat_core::wire::settings;
+use chat_core::wire_format::user_settings;
 use serde_json::{Value, json};
 
 use crate::personal::{heard, listen, state};
@@ -107,15 +108,15 @@ async fn who_joins_by_an_invitation_begins_with_the_defaults() {
     change(&app, &app.ada, &[("color_scheme", "2"), ("receives_typing_notifications", "false")]).await.success();
     let invitation = [("invitee_emails", "new@example.org"), ("stream_ids", "[]")];
     app.call(&app.ada, "POST /invites", &invitation).await.success();
-    let mail = app.store.take_mail(i64::MAX, i64::MAX, 10).await.unwrap().pop().unwrap().mail;
+    let mail = app.store.claim_due_emails(i64::MAX, i64::MAX, 10).await.unwrap().pop().unwrap().mail;
     let path = mail.text.split_once("https://chat.example.org/").unwrap().1.split_whitespace().next().unwrap();
     let form = [("full_name", "New Person"), ("password", "correct horse")];
     assert_eq!(app.browse(&format!("POST /{path}"), &form).await.0, 200);
     let realm = app.realm();
     let user = realm.user_by_email("new@example.org").unwrap();
-    let begun = settings::of(&realm, user);
+    let begun = user_settings::user_settings_of(&realm, user);
     assert_eq!((&begun["color_scheme"], &begun["receives_typing_notifications"]), (&json!(2), &json!(false)));
-    let ada = settings::of(&realm, realm.user(UserId(9)).unwrap());
+    let ada = user_settings::user_settings_of(&realm, realm.user(UserId(9)).unwrap());
     assert_eq!(ada["color_scheme"], json!(1));
 }
 

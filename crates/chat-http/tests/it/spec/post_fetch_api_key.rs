@@ -8,10 +8,10 @@
 //!   `login::five_wrong_passwords_close_an_account_to_where_they_came_from_and_to_nobody_else`
 //! - Basic authentication takes that address and key: `login::another_key_ends_the_one_before`
 
+use chat_core::event_log::realm_commit::{CommitOutcome, CredentialChange, RealmCommit};
+use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::UserId;
-use chat_core::log::commit::{CommitOutcome, CredentialChange, RealmCommit};
-use chat_core::log::store::RealmStore as _;
-use chat_core::model::change::RealmChange;
+use chat_core::model::realm_change::RealmChange;
 use chat_core::model::user::PasswordHash;
 use serde_json::json;
 
@@ -49,7 +49,7 @@ async fn blanks_around_an_address_are_no_part_of_it() {
 async fn a_bot_has_no_password_whatever_it_is() {
     let app = TestApp::found().await;
     let Person { id, email, .. } = bot(&app, "robot").await;
-    let mut commit = RealmCommit { decided_at: app.realm().changed(), ..RealmCommit::default() };
+    let mut commit = RealmCommit { decided_at: app.realm().changed_at(), ..RealmCommit::default() };
     commit.credentials.push(CredentialChange::PasswordHash(UserId(id), Some(PasswordHash("secret".to_owned()))));
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     assert_eq!(log_in(&app, &email, "secret").await.error().1, "AUTHENTICATION_FAILED");

@@ -27,7 +27,7 @@
 //!   `invites::links::a_link_lets_many_in_each_by_their_own_address`
 //! - what a letter's link opens: `invites::joining::the_form_makes_an_account_that_can_log_in_once`
 
-use chat_core::log::mail::MailStore as _;
+use chat_core::event_log::email_queue::EmailQueueStore as _;
 use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ async fn of_two_that_reach_the_daily_limit_together_one_is_refused() {
     let refused = one_succeeds(both);
     assert_eq!((refused.error().1, &refused.body["daily_limit_reached"]), ("INVITATION_FAILED", &json!(true)));
     assert_eq!(refused.body["sent_invitations"], json!(false));
-    let letters = app.store.take_mail(i64::MAX, i64::MAX, 100).await.unwrap().len();
+    let letters = app.store.claim_due_emails(i64::MAX, i64::MAX, 100).await.unwrap().len();
     assert_eq!((letters, open(&app).await.len()), (INVITATIONS_PER_DAY / 2 + 1, INVITATIONS_PER_DAY / 2 + 1));
 }
 

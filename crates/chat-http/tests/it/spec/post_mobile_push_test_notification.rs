@@ -7,12 +7,12 @@
 //! - the event is `test`, and `realm_name` is in it:
 //!   `push::a_test_is_called_test_and_carries_the_name_of_the_organization`
 //! - all mobile pushes carry `realm_name`:
-//!   `chat_core::push::payload::tests::a_message_says_where_it_is_and_how_it_begins`
+//!   `chat_core::push_notifications::payload::tests::a_message_says_where_it_is_and_how_it_begins`
 //! - without a bouncer: `push::without_a_bouncer_devices_are_kept_and_tests_succeed`
 
 use chat_core::id::UserId;
 use chat_core::model::role::Role;
-use chat_core::push::{PushDevice, PushDeviceKind, PushStore as _};
+use chat_core::push_notifications::{PushDevice, PushDeviceKind, PushStore as _};
 use serde_json::json;
 
 use crate::personal::{bot, close};
@@ -79,7 +79,7 @@ async fn a_bouncer_that_does_not_answer_is_not_asked_for_every_device() {
     let (app, bouncer) = with_bouncer().await;
     for kind in [PushDeviceKind::Apple, PushDeviceKind::Google] {
         let device = PushDevice { user_id: UserId(9), kind, token: "fail".to_owned(), app_id: None };
-        app.store.register_device(&device, NOW_S).await.unwrap();
+        app.store.store_device(&device, NOW_S).await.unwrap();
     }
     let response = app.call(&app.ada, TEST, &[]).await;
     assert_eq!(response.error(), (502, "INTERNAL_SERVER_ERROR", "The push bouncer cannot be reached"));

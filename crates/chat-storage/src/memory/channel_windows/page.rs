@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use chat_core::StoreError;
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::messages::narrow::{MessageCandidate, MessageSelection, MessageWindow, NarrowCondition};
+use chat_core::messages::narrow::{MessageWindow, NarrowCandidate, NarrowCondition, ReadableMessageSelection};
 use chat_core::messages::store::MessagePage;
-use chat_core::model::message::{Flag, Recipient};
-use chat_core::wire::StoredMessage;
+use chat_core::model::message::{MessageFlag, Recipient};
+use chat_core::wire_format::MessageWithCachedJson;
 
 use crate::engine::run;
 use crate::fault::failed;
@@ -24,12 +24,14 @@ const NEWEST_OF: &str = "SELECT id FROM message WHERE recipient_id = $1 ORDER BY
 /// The rules that admit a message are those of the search in the database, applied to every message that is kept.
 pub(crate) async fn window(
     shared: &Shared,
-    selection: &MessageSelection,
+    selection: &ReadableMessageSelection,
     (anchor, window): (MessageId, MessageWindow),
 ) -> Result<Option<MessagePage>, StoreError> {
-    let Some(id) = only_channel(selection).filter(|id| selection.bounds(*id).is_some()) else { return Ok(None) };
+    let Some(id) = only_channel(selection).filter(|id| selection.readable_range(*id).is_some()) else {
+        return Ok(None);
+    };
     // The index of words looks at fewer messages than there are here.
-    if selection.sought().is_some() {
+    if selection.search_words().is_some() {
         return Ok(None);
     }
     // Who was answered by another node asks this one next.
@@ -40,7 +42,7 @@ pub(crate) async fn window(
     Ok(WindowReader { selection, own, copies: &copies }.page(&kept, (anchor, window)))
 }
 
-fn only_channel(selection: &MessageSelection) -> Option<ChannelId> {
+fn only_channel(selection: &ReadableMessageSelection) -> Option<ChannelId> {
     selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
         NarrowCondition::Channel(id) => Some(id),
         _ => None,
@@ -67,7 +69,7 @@ async fn load_window(shared: &Shared, id: ChannelId) -> Result<Option<ChannelWin
 /// Returns what the reader has of the channel's messages, read first when it is not in memory.
 async fn load_reader_state(
     shared: &Shared,
-    selection: &MessageSelection,
+    selection: &ReadableMessageSelection,
     (id, kept): (ChannelId, &ChannelWindow),
 ) -> Result<Option<Arc<ReaderState>>, StoreError> {
     let user_id = selection.user_id;
@@ -90,12 +92,12 @@ async fn load_reader_state(
 
 /// Who reads, and what.
 struct WindowReader<'a> {
-    selection: &'a MessageSelection,
+    selection: &'a ReadableMessageSelection,
     own: UserFlags,
     copies: &'a ReaderState,
 }
 
-type FlaggedMessage = (Arc<StoredMessage>, Vec<Flag>);
+type FlaggedMessage = (Arc<MessageWithCachedJson>, Vec<MessageFlag>);
 
 impl WindowReader<'_> {
     fn page(&self, kept: &ChannelWindow, (anchor, window): (MessageId, MessageWindow)) -> Option<MessagePage> {
@@ -125,7 +127,7 @@ impl WindowReader<'_> {
     /// Returns the admitted messages, at most so many, and whether there are none beyond them.
     fn collect<'m>(
         &self,
-        messages: impl Iterator<Item = &'m Arc<StoredMessage>>,
+        messages: impl Iterator<Item = &'m Arc<MessageWithCachedJson>>,
         want: usize,
     ) -> (Vec<FlaggedMessage>, bool) {
         let mut found = Vec::new();
@@ -138,10 +140,10 @@ impl WindowReader<'_> {
         (found, true)
     }
 
-    fn admitted(&self, message: &Arc<StoredMessage>) -> Option<FlaggedMessage> {
+    fn admitted(&self, message: &Arc<MessageWithCachedJson>) -> Option<FlaggedMessage> {
         let rare = self.copies.rare.get(&message.id.0).cloned().unwrap_or_default();
         let flags = self.own.flags_of(&MessageFacts::from(&***message), rare);
-        let admits = self.selection.admits(&MessageCandidate::from(&***message), &flags, self.own.realm());
+        let admits = self.selection.matches(&NarrowCandidate::from(&***message), &flags, self.own.realm());
         admits.then(|| (Arc::clone(message), flags))
     }
 }

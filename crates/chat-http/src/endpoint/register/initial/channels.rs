@@ -1,11 +1,11 @@
 //! Channels and subscriptions.
 
-use chat_core::log::event::ClientCapability;
+use chat_core::event_log::event::ClientCapability;
 use chat_core::model::channel::Channel;
 use chat_core::permission::access;
-use chat_core::wire::channel::{self, ChannelStatistics};
-use chat_core::wire::item;
-use chat_core::wire::subscription::{self, SubscriptionFields};
+use chat_core::wire_format::channel::{self, ChannelStatistics};
+use chat_core::wire_format::realm_and_user_items;
+use chat_core::wire_format::subscription::{self, SubscriptionFields};
 use serde_json::{Map, Value};
 
 use super::{InitialState, InitialStateRequest};
@@ -13,7 +13,7 @@ use super::{InitialState, InitialStateRequest};
 /// Returns the channels that the user may see in lists, in no order.
 pub(super) fn visible<'a>(request: &'a InitialStateRequest<'_>) -> impl Iterator<Item = &'a Channel> {
     let channels = request.realm.channels().map(AsRef::as_ref);
-    channels.filter(|channel| access::sees_channel(request.realm, request.user, channel))
+    channels.filter(|channel| access::may_see_channel(request.realm, request.user, channel))
 }
 
 fn sorted<'a>(request: &'a InitialStateRequest<'_>) -> Vec<&'a Channel> {
@@ -23,14 +23,15 @@ fn sorted<'a>(request: &'a InitialStateRequest<'_>) -> Vec<&'a Channel> {
 }
 
 pub(super) fn channels(request: &InitialStateRequest<'_>, figures: &ChannelStatistics, state: &mut InitialState) {
-    let channels = sorted(request).into_iter().map(|channel| Value::Object(channel::basic(channel, figures)));
+    let channels =
+        sorted(request).into_iter().map(|channel| Value::Object(channel::basic_channel_object(channel, figures)));
     state.put("streams", channels.collect::<Value>());
 }
 
 pub(super) fn defaults(request: &InitialStateRequest<'_>, figures: &ChannelStatistics, state: &mut InitialState) {
-    let channels = item::default_channels(request.realm);
-    let seen = channels.filter(|channel| access::sees_channel(request.realm, request.user, channel));
-    let shown = seen.map(|channel| Value::Object(channel::basic(channel, figures)));
+    let channels = realm_and_user_items::default_channels(request.realm);
+    let seen = channels.filter(|channel| access::may_see_channel(request.realm, request.user, channel));
+    let shown = seen.map(|channel| Value::Object(channel::basic_channel_object(channel, figures)));
     state.put("realm_default_streams", shown.collect::<Value>());
 }
 
@@ -46,16 +47,18 @@ pub(super) fn subscriptions(request: &InitialStateRequest<'_>, figures: &Channel
     for channel in sorted(request) {
         let membership = realm.membership(channel.id, user.id);
         match membership.map(|membership| membership.subscription.as_ref()) {
-            Some(Some(chosen)) => current.push(subscription::full(realm, channel, chosen, figures, fields)),
+            Some(Some(chosen)) => {
+                current.push(subscription::subscription_object(realm, channel, chosen, figures, fields));
+            }
             Some(None) => {
                 let fields = SubscriptionFields {
-                    subscribers: fields.subscribers && access::sees_subscribers(realm, user, channel),
+                    subscribers: fields.subscribers && access::may_see_subscribers(realm, user, channel),
                     ..fields
                 };
-                let unchosen = subscription::unchosen(channel, user.id);
-                former.push(subscription::full(realm, channel, &unchosen, figures, fields));
+                let unchosen = subscription::default_subscription(channel, user.id);
+                former.push(subscription::subscription_object(realm, channel, &unchosen, figures, fields));
             }
-            None => never.push(subscription::never(realm, user, channel, figures, fields)),
+            None => never.push(subscription::never_subscribed_object(realm, user, channel, figures, fields)),
         }
     }
     state.put("subscriptions", current);

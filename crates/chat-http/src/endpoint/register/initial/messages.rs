@@ -1,11 +1,11 @@
 //! What the state says of messages. Newer ones than the queue's first event are left to the queue.
 
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow};
+use chat_core::messages::narrow::{Anchor, MessageWindow, ReadableMessageSelection};
 use chat_core::messages::scheduled::ScheduledMessage;
-use chat_core::messages::{draft, flag_update, topic_policy};
-use chat_core::model::message::{Flag, Recipient};
-use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::messages::{draft, flag_update, topic_visibility_policy};
+use chat_core::model::message::{MessageFlag, Recipient};
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user_message::{UnreadConversation, UnreadMessages};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -43,46 +43,46 @@ pub(super) async fn add(request: &InitialStateRequest<'_>, state: &mut InitialSt
 
 /// Returns whether the message is in the state and not left to the queue.
 fn is_listed(request: &InitialStateRequest<'_>, message: MessageId) -> bool {
-    EventId::from(message) <= request.realm.at()
+    EventId::from(message) <= request.realm.log_position()
 }
 
 /// Returns the newest message the user has; -1 without one. It may be newer than the queue's first event, which asks
 /// for no more than clients do anyway: to take a number they have seen already again.
 async fn max_message_id(request: &InitialStateRequest<'_>) -> Result<Value, ApiError> {
-    let selection = MessageSelection::new(request.realm, request.user, Vec::new());
+    let selection = ReadableMessageSelection::new(request.realm, request.user, Vec::new());
     let newest = MessageWindow { anchor: Anchor::Newest, before: 1, after: 0, include_anchor: false };
-    let page = request.app.messages.window(&selection, newest).await?;
+    let page = request.app.messages.load_message_window(&selection, newest).await?;
     Ok(page.messages.last().map_or(json!(-1), |(message, _)| json!(message.id)))
 }
 
 async fn starred(request: &InitialStateRequest<'_>) -> Result<Value, ApiError> {
-    let mut ids = request.app.messages.flagged(request.user.id, Flag::Starred).await?;
+    let mut ids = request.app.messages.flagged_message_ids(request.user.id, MessageFlag::Starred).await?;
     ids.retain(|id| is_listed(request, *id));
     // A message that was moved out of the user's sight keeps its star and is not named.
-    Ok(json!(flag_update::readable(&request.app.message_ports(), request.user, &ids).await?))
+    Ok(json!(flag_update::readable_message_ids(&request.app.message_ports(), request.user, &ids).await?))
 }
 
 /// As they are now. What changed since the queue's first event is in the queue too; what came since, in the queue
 /// alone.
 async fn scheduled(request: &InitialStateRequest<'_>) -> Result<Value, ApiError> {
-    let scheduled = request.app.scheduled.scheduled_of(request.user.id).await?;
-    let shown = scheduled.iter().filter(|message| message.id.0 <= request.realm.at().0);
-    Ok(shown.map(ScheduledMessage::object).collect())
+    let scheduled = request.app.scheduled.scheduled_messages_of_user(request.user.id).await?;
+    let shown = scheduled.iter().filter(|message| message.id.0 <= request.realm.log_position().0);
+    Ok(shown.map(ScheduledMessage::to_wire_object).collect())
 }
 
 /// As [`scheduled`].
 async fn drafts(request: &InitialStateRequest<'_>) -> Result<Value, ApiError> {
-    if !draft::are_kept(request.realm, request.user.id) {
+    if !draft::is_draft_sync_enabled(request.realm, request.user.id) {
         return Ok(json!([]));
     }
-    let drafts = request.app.drafts.drafts_of(request.user.id).await?;
-    let shown = drafts.iter().filter(|(id, _)| id.0 <= request.realm.at().0);
-    Ok(shown.map(|(id, draft)| draft.object(*id)).collect())
+    let drafts = request.app.drafts.drafts_of_user(request.user.id).await?;
+    let shown = drafts.iter().filter(|(id, _)| id.0 <= request.realm.log_position().0);
+    Ok(shown.map(|(id, draft)| draft.to_wire_object(*id)).collect())
 }
 
 async fn recent_directs(request: &InitialStateRequest<'_>) -> Result<Value, ApiError> {
     let own = request.user.id;
-    let recent = request.app.messages.recent_directs(own, DIRECTS_MAX).await?;
+    let recent = request.app.messages.recent_direct_conversations(own, DIRECTS_MAX).await?;
     let shown = recent.into_iter().map(|(mut users, max_message_id)| {
         users.retain(|user| *user != own);
         json!({"user_ids": users, "max_message_id": max_message_id})
@@ -91,10 +91,14 @@ async fn recent_directs(request: &InitialStateRequest<'_>) -> Result<Value, ApiE
 }
 
 async fn unread(request: &InitialStateRequest<'_>) -> Result<UnreadSummary, ApiError> {
-    let selection = MessageSelection::new(request.realm, request.user, Vec::new());
-    let unread = request.app.messages.unread(&selection, UNREAD_MAX).await?;
+    let selection = ReadableMessageSelection::new(request.realm, request.user, Vec::new());
+    let unread = request.app.messages.unread_messages(&selection, UNREAD_MAX).await?;
     let is_cut = unread.count() == UNREAD_MAX;
-    Ok(UnreadSummary::of((request.realm, request.user.id), unread.until(request.realm.at()), is_cut))
+    Ok(UnreadSummary::of(
+        (request.realm, request.user.id),
+        unread.keep_sent_until(request.realm.log_position()),
+        is_cut,
+    ))
 }
 
 /// The unread messages of the state, by conversation.
@@ -134,7 +138,7 @@ struct UnreadTopic {
 impl UnreadSummary {
     /// Lists muted messages without counting them, as existing clients know it.
     fn of((realm, own): (&RealmSnapshot, UserId), unread: UnreadMessages, is_cut: bool) -> Self {
-        let is_muted = |channel, topic: &str| topic_policy::is_muted(realm, own, channel, topic);
+        let is_muted = |channel, topic: &str| topic_visibility_policy::is_topic_muted(realm, own, channel, topic);
         let mut count = 0;
         let (mut pms, mut huddles, mut streams) = (Vec::new(), Vec::new(), Vec::new());
         for UnreadConversation { recipient, direct_users, topic, ids: unread_message_ids } in unread.places {

@@ -1,7 +1,7 @@
 //! Small things of the organization.
 
-use chat_core::log::event::ClientCapability;
-use chat_core::wire::{item, settings};
+use chat_core::event_log::event::ClientCapability;
+use chat_core::wire_format::{realm_and_user_items, user_settings};
 use serde_json::{Value, json};
 
 use super::{InitialState, InitialStateRequest};
@@ -18,27 +18,27 @@ pub(super) const EMPTY: [(&str, &str); 6] = [
 ];
 
 pub(super) fn emoji(request: &InitialStateRequest<'_>, state: &mut InitialState) {
-    state.put("realm_emoji", item::emoji(request.realm));
+    state.put("realm_emoji", realm_and_user_items::custom_emoji_objects(request.realm));
 }
 
 /// None for clients that would read a template as an older kind of pattern.
 pub(super) fn linkifiers(request: &InitialStateRequest<'_>, state: &mut InitialState) {
     let understood = request.filter.capabilities.contains(&ClientCapability::LinkifierUrlTemplate);
-    let linkifiers = if understood { item::linkifiers(request.realm) } else { Vec::new() };
+    let linkifiers = if understood { realm_and_user_items::linkifier_objects(request.realm) } else { Vec::new() };
     state.put("realm_linkifiers", linkifiers);
 }
 
 pub(super) fn domains(request: &InitialStateRequest<'_>, state: &mut InitialState) {
-    state.put("realm_domains", chat_core::organization::domains::list(request.realm));
+    state.put("realm_domains", chat_core::organization::email_domains::list_realm_domains(request.realm));
 }
 
 pub(super) fn playgrounds(request: &InitialStateRequest<'_>, state: &mut InitialState) {
-    state.put("realm_playgrounds", item::playgrounds(request.realm));
+    state.put("realm_playgrounds", realm_and_user_items::playground_objects(request.realm));
 }
 
 pub(super) fn settings_defaults(request: &InitialStateRequest<'_>, state: &mut InitialState) {
-    let mut defaults = settings::defaults(request.realm);
-    defaults.extend(settings::choices());
+    let mut defaults = user_settings::default_user_settings(request.realm);
+    defaults.extend(user_settings::setting_choices());
     state.put("realm_user_settings_defaults", Value::Object(defaults));
 }
 

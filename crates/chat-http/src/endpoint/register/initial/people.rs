@@ -1,24 +1,27 @@
 //! Users, bots, groups, and what is known of them.
 
-use chat_core::log::event::ClientCapability;
-use chat_core::model::realm::RealmRules;
+use chat_core::event_log::event::ClientCapability;
+use chat_core::model::realm::RealmPermissionSettings;
 use chat_core::model::role::{PermissionPolicy, Role};
 use chat_core::model::user::User;
-use chat_core::people::personal::status;
-use chat_core::people::presence::report::PresenceFormat;
+use chat_core::people::personal_settings::user_status;
+use chat_core::people::presence::presence_report::PresenceFormat;
 use chat_core::people::presence::{self, PresenceQuery};
-use chat_core::wire::{self, UserFields, item};
+use chat_core::wire_format::{self, UserObjectFields, realm_and_user_items};
 use serde_json::{Map, Value, json};
 
 use super::{InitialState, InitialStateRequest};
 
 /// All users, and what the user themselves are and may do.
 pub(super) fn users(request: &InitialStateRequest<'_>, state: &mut InitialState) {
-    let form =
-        UserFields { client_gravatar: request.filter.client_gravatar, profile_data: true, ..UserFields::default() };
+    let form = UserObjectFields {
+        client_gravatar: request.filter.client_gravatar,
+        profile_data: true,
+        ..UserObjectFields::default()
+    };
     let (active, gone): (Vec<&User>, Vec<&User>) = sorted(request).into_iter().partition(|user| user.is_active);
     let shown = |users: Vec<&User>| -> Value {
-        let shown = |user: &User| wire::user(request.realm, user, form.visible_to(request.user, user));
+        let shown = |user: &User| wire_format::user_object(request.realm, user, form.visible_to(request.user, user));
         users.into_iter().map(shown).collect()
     };
     state.put("realm_users", shown(active));
@@ -35,10 +38,10 @@ fn sorted<'a>(request: &InitialStateRequest<'a>) -> Vec<&'a User> {
 }
 
 fn oneself(user: &User, state: &mut InitialState) {
-    let avatar = wire::avatar(user);
+    let avatar = wire_format::avatar_urls(user);
     state.put_all(json!({
         "user_id": user.id,
-        "email": user.shown_email(),
+        "email": user.public_email(),
         "delivery_email": user.email,
         "full_name": user.full_name,
         "avatar_source": if avatar.is_gravatar { "G" } else { "U" },
@@ -53,8 +56,8 @@ fn oneself(user: &User, state: &mut InitialState) {
 }
 
 fn permissions(request: &InitialStateRequest<'_>, state: &mut InitialState) {
-    let rules = request.realm.realm().map_or_else(RealmRules::default, |realm| realm.rules.clone());
-    let may = |policy: PermissionPolicy| policy.permits(request.user, rules.waiting_period_days, request.now_s);
+    let rules = request.realm.realm().map_or_else(RealmPermissionSettings::default, |realm| realm.rules.clone());
+    let may = |policy: PermissionPolicy| policy.permits_user(request.user, rules.waiting_period_days, request.now_s);
     let (public, private) = (may(rules.create_public_channel), may(rules.create_private_channel));
     state.put("can_create_streams", public || private);
     state.put("can_create_public_streams", public);
@@ -70,7 +73,10 @@ pub(super) fn bots(request: &InitialStateRequest<'_>, state: &mut InitialState) 
         let owner = user.bot.as_ref().map(|bot| bot.owner_id);
         owner.is_some_and(|owner| request.user.is_administrator() || owner == Some(request.user.id))
     };
-    state.put("realm_bots", sorted(request).into_iter().filter(of_interest).map(wire::bot).collect::<Value>());
+    state.put(
+        "realm_bots",
+        sorted(request).into_iter().filter(of_interest).map(wire_format::bot_object).collect::<Value>(),
+    );
 }
 
 /// All groups; those out of use for clients that know of such alone.
@@ -78,13 +84,14 @@ pub(super) fn groups(request: &InitialStateRequest<'_>, state: &mut InitialState
     let knows_unused = request.filter.capabilities.contains(&ClientCapability::IncludeDeactivatedGroups);
     let mut groups: Vec<_> = request.realm.groups().filter(|group| knows_unused || !group.is_deactivated).collect();
     groups.sort_unstable_by_key(|group| group.id);
-    let shown = groups.into_iter().map(|group| wire::group(request.realm, group, request.now_s));
+    let shown = groups.into_iter().map(|group| wire_format::user_group_object(request.realm, group, request.now_s));
     state.put("realm_user_groups", shown.collect::<Value>());
 }
 
 pub(super) fn statuses(request: &InitialStateRequest<'_>, state: &mut InitialState) {
     let in_use = request.realm.users().filter(|user| user.is_active);
-    let said = in_use.map(|user| (user.id.to_string(), Value::Object(status::of(request.realm, user))));
+    let said =
+        in_use.map(|user| (user.id.to_string(), Value::Object(user_status::user_status_object(request.realm, user))));
     let said: Map<_, _> = said.filter(|(_, status)| *status != json!({})).collect();
     state.put("user_status", said);
 }
@@ -99,11 +106,11 @@ pub(super) fn presences(request: &InitialStateRequest<'_>, state: &mut InitialSt
         history_limit_days: request.presence_history_limit_days,
     };
     let now_us = request.app.server.runtime.now_us();
-    state.put_all(json!(presence::report(request.app.presences.as_ref(), request.realm, question, now_us)));
+    state.put_all(json!(presence::report_presences(request.app.presences.as_ref(), request.realm, question, now_us)));
 }
 
 pub(super) fn profile_fields(request: &InitialStateRequest<'_>, state: &mut InitialState) {
-    state.put("custom_profile_fields", item::profile_fields(request.realm));
+    state.put("custom_profile_fields", realm_and_user_items::profile_field_objects(request.realm));
     state.put_all(json!({"custom_profile_field_types": {
         "SHORT_TEXT": {"id": 1, "name": "Text (short)"},
         "LONG_TEXT": {"id": 2, "name": "Text (long)"},

@@ -6,11 +6,11 @@ use chat_core::limits::{
 };
 use chat_core::model::group::SystemGroup;
 use chat_core::model::organization_image::OrganizationImage;
-use chat_core::model::realm::RealmRules;
+use chat_core::model::realm::RealmPermissionSettings;
 use chat_core::model::role::PermissionPolicy;
 use chat_core::organization::permission_settings;
+use chat_core::people::custom_profile_fields::ExternalAccountType;
 use chat_core::people::presence;
-use chat_core::people::profile::ExternalAccountType;
 use serde_json::json;
 
 use super::{InitialState, InitialStateRequest};
@@ -37,9 +37,9 @@ pub(super) fn identity(request: &InitialStateRequest<'_>, state: &mut InitialSta
         "server_emoji_data_url": emoji_data::url(url),
     }));
     for image in OrganizationImage::ALL {
-        let name = image.name();
+        let name = image.wire_name();
         state.put(&format!("realm_{name}_url"), organization_images::url(&realm.images, image, url));
-        state.put(&format!("realm_{name}_source"), realm.images.source(image));
+        state.put(&format!("realm_{name}_source"), realm.images.wire_source(image));
     }
 }
 
@@ -60,8 +60,8 @@ pub(super) fn limits(request: &InitialStateRequest<'_>, state: &mut InitialState
         "password_min_length": MIN_PASSWORD_CHARS,
         "password_max_length": MAX_PASSWORD_CHARS,
         "password_min_guesses": 10_000,
-        "server_presence_ping_interval_seconds": presence::PING_INTERVAL_S,
-        "server_presence_offline_threshold_seconds": presence::OFFLINE_AFTER_S,
+        "server_presence_ping_interval_seconds": presence::PRESENCE_PING_INTERVAL_S,
+        "server_presence_offline_threshold_seconds": presence::OFFLINE_THRESHOLD_S,
         "server_typing_started_expiry_period_milliseconds": 45_000,
         "server_typing_stopped_wait_period_milliseconds": 12_000,
         "server_typing_started_wait_period_milliseconds": 30_000,
@@ -172,7 +172,7 @@ pub(super) fn policies(request: &InitialStateRequest<'_>, state: &mut InitialSta
         ("realm_direct_message_initiator_group", rules.initiate_direct_messages),
         ("realm_direct_message_permission_group", rules.direct_messages),
     ] {
-        let group = SystemGroup::ALL.into_iter().find(|group| group.policy() == policy);
+        let group = SystemGroup::ALL.into_iter().find(|group| group.permission_policy() == policy);
         let group = group.and_then(|group| request.realm.system_group(group));
         state.put(key, json!(group.map(|group| group.id)));
     }
@@ -184,14 +184,14 @@ pub(super) fn choices(_: &InitialStateRequest<'_>, state: &mut InitialState) {
         "realm_authentication_methods": {"Email": {"enabled": true, "available": true}},
         "realm_available_video_chat_providers": {"disabled": {"name": "None", "id": 0}},
         "giphy_rating_options": {"disabled": {"name": "None", "id": 0}},
-        "realm_default_external_accounts": ExternalAccountType::shown(),
-        "server_supported_permission_settings": permission_settings::supported(),
+        "realm_default_external_accounts": ExternalAccountType::all_as_wire_object(),
+        "server_supported_permission_settings": permission_settings::supported_permission_settings(),
         "server_thumbnail_formats": thumbnails::formats(),
     }));
 }
 
-fn rules(request: &InitialStateRequest<'_>) -> RealmRules {
-    request.realm.realm().map_or_else(RealmRules::default, |realm| realm.rules.clone())
+fn rules(request: &InitialStateRequest<'_>) -> RealmPermissionSettings {
+    request.realm.realm().map_or_else(RealmPermissionSettings::default, |realm| realm.rules.clone())
 }
 
 fn branded(request: &InitialStateRequest<'_>, put: impl FnOnce(&str)) {
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_new_realm_has_the_numbers_clients_know() {
-        let rules = RealmRules::default();
+        let rules = RealmPermissionSettings::default();
         let numbers = [rules.create_public_channel, rules.create_web_public_channel, rules.edit_topic].map(number);
         assert_eq!((numbers, wildcard_number(rules.wildcard_mention)), ([1, 7, 5], 5));
         assert_eq!(bot_number(rules.create_bots), 1);
