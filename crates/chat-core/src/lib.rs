@@ -8,18 +8,18 @@
 //! circle.
 //!
 //! - [`id`] holds the number types, [`limits`] how much there may be of what;
-//! - [`text`] reads texts that people type, [`emoji`] knows the names of Unicode emoji, [`files`] is what people upload;
+//! - [`text_processing`] reads texts that people type, [`emoji`] knows the names of Unicode emoji, [`files`] is what people upload;
 //! - [`markdown`] turns what people type into HTML and into the facts the server needs (who is mentioned, what is linked);
 //! - [`model`] is the realm as data: users, channels, groups, messages, how they change, and the realm in memory;
 //! - [`permission`] decides who may see, read, enter, send and administer;
-//! - [`wire`] is what clients are shown of all that, in answers and events alike;
-//! - [`log`] is what is committed together and the events of it;
+//! - [`wire_format`] is what clients are shown of all that, in answers and events alike;
+//! - [`event_log`] is what is committed together and the events of it;
 //! - [`organization`] is what administrators choose for all, and the founding of a realm;
 //! - [`messages`] composes, schedules, finds, edits, marks and expires messages;
 //! - [`channels`] makes, changes, fills and closes channels;
 //! - [`people`] has accounts, bots, groups, invitations, presence, and what people choose for themselves;
-//! - [`push`] notifies telephones;
-//! - [`transfer`] takes over a realm that was elsewhere, and hands one out.
+//! - [`push_notifications`] notifies telephones;
+//! - [`import_export`] takes over a realm that was elsewhere, and hands one out.
 //!
 //! One folder per concept, and not one per kind of code (all rules, all stores, all errors): a change of what a message
 //! may be then stays in one folder, and a reader of that folder needs the layers above it only.

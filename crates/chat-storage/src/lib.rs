@@ -84,6 +84,7 @@ mod message_batch;
 mod message_decoding;
 mod message_rows;
 mod message_search;
+mod message_store;
 mod newcomer_history;
 mod read_set;
 mod retention;

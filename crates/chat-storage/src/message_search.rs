@@ -8,39 +8,26 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use async_trait::async_trait;
-use chat_core::event_log::event::NewEvent;
 use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::messages::narrow::{
     Anchor, MessageText, MessageWindow, NEWEST_ANCHOR, NarrowCandidate, NarrowCondition, NarrowTerm,
     ReadableChannelRange, ReadableMessageSelection,
 };
-use chat_core::messages::store::{
-    ChannelTopic, FlagWriteGuard, MessageEdit, MessagePage, MessageStore, MessageWriteGuard, MessageWriteOutcome,
-    NewMessage, SendOutcome,
-};
-use chat_core::model::flag_change::FlagOp;
-use chat_core::model::message::{
-    ContentFlags, Conversation, EditHistoryEntry, Message, MessageFlag, Reaction, Recipient,
-};
+use chat_core::messages::store::{ChannelTopic, MessagePage};
+use chat_core::model::message::{ContentFlags, Message, MessageFlag, Recipient};
 use chat_core::model::realm_snapshot::RealmSnapshot;
-use chat_core::model::user_message::{UnreadMessages, UserMessage};
 use chat_core::wire_format::MessageWithCachedJson;
 use chat_core::{SearchTimeout, StoreError};
 use sql_engines::encode_numbers_parameter;
 
-use crate::append::append;
 use crate::candidate_query::{CandidateQuery, MessageRange, ReadDirection, RecipientScope, asks_unread};
 use crate::dialect::Sql;
-use crate::edit;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::flags::{self, MessageFacts, UserFlags};
 use crate::memory::channel_windows;
-use crate::memory::started_topics::begins;
 use crate::message_decoding::{self, MessageRow, WholeRow, users_key};
-use crate::store::{ChatStore, Shared};
-use crate::unread;
+use crate::store::Shared;
 
 /// Fewest candidates read at once.
 const PAGE_MIN: usize = 50;
@@ -56,13 +43,6 @@ const OWN_DIRECTS: &str = "SELECT recipient_id FROM direct_user WHERE user_id = 
 const SHARED_DIRECTS: &str = "SELECT own.recipient_id FROM direct_user AS own
 JOIN direct_user AS other ON other.recipient_id = own.recipient_id
 WHERE own.user_id = $1 AND other.user_id = $2";
-const CONVERSATION: &str = "SELECT id, sent_s FROM message WHERE recipient_id = $1 AND topic_key = $2 AND id >= $3
-ORDER BY id";
-const PARTICIPANTS: &str = "SELECT sender_id AS user_id FROM message WHERE recipient_id = $1 AND topic_key = $2
-UNION
-SELECT r.user_id FROM message AS m JOIN reaction AS r ON r.message_id = m.id
-WHERE m.recipient_id = $1 AND m.topic_key = $2
-ORDER BY user_id";
 /// One step into the index for each channel, so it costs as much as there are channels, not messages.
 static FIRST_MESSAGES: Sql = Sql::new(
     "SELECT first.channel_id, first.id FROM (
@@ -77,10 +57,6 @@ static TRAFFIC: Sql = Sql::new(
 WHERE id > coalesce((SELECT id FROM message WHERE sent_s < $1 ORDER BY id DESC LIMIT 1), 0)
 GROUP BY {not_indexed:recipient_id}",
 );
-const RECENT_DIRECTS: &str = "SELECT newest.users, newest.id FROM (
-    SELECT d.users, (SELECT max(m.id) FROM message AS m WHERE m.recipient_id = d.recipient_id) AS id
-    FROM direct_user AS own JOIN direct AS d ON d.recipient_id = own.recipient_id WHERE own.user_id = $1
-) AS newest WHERE newest.id IS NOT NULL ORDER BY newest.id DESC LIMIT $2";
 /// Steps from topic to topic through the index, so it costs as much as there are topics, not messages.
 const TOPICS: &str = "WITH RECURSIVE step (topic_key) AS (
     SELECT min(topic_key) FROM message WHERE recipient_id = $1
@@ -299,7 +275,7 @@ pub(crate) fn facts(candidate: &NarrowCandidate<'_>) -> MessageFacts {
     MessageFacts { id, recipient, sender_id, content_flags }
 }
 
-async fn find_direct(shared: &Shared, users: &[UserId]) -> Result<Option<Recipient>, StoreError> {
+pub(crate) async fn find_direct(shared: &Shared, users: &[UserId]) -> Result<Option<Recipient>, StoreError> {
     let key = users_key(users);
     let found: Option<i64> =
         run!(shared.db.reader(), fetch_optional: sqlx::query_scalar(FIND_DIRECT).bind(&key)).map_err(failed)?;
@@ -373,7 +349,7 @@ pub(crate) fn unread_of(selection: &ReadableMessageSelection) -> ReadableMessage
 /// After the last message.
 const AFTER_ALL: i64 = i64::MAX;
 
-async fn window(
+pub(crate) async fn window(
     shared: &Shared,
     selection: &ReadableMessageSelection,
     window: MessageWindow,
@@ -412,7 +388,10 @@ async fn window(
     Ok(MessagePage { messages, anchor, found_anchor, found_oldest, found_newest })
 }
 
-async fn first_unread(shared: &Shared, selection: &ReadableMessageSelection) -> Result<MessageId, StoreError> {
+pub(crate) async fn first_unread(
+    shared: &Shared,
+    selection: &ReadableMessageSelection,
+) -> Result<MessageId, StoreError> {
     let selection = unread_of(selection);
     let search = MessageSearch::new(shared, &selection).await?.limited();
     let all = MessageRange { after: 0, before: AFTER_ALL, way: ReadDirection::Newer };
@@ -420,7 +399,7 @@ async fn first_unread(shared: &Shared, selection: &ReadableMessageSelection) -> 
     Ok(found.first().map_or(NEWEST_ANCHOR, |hit| hit.candidate.id))
 }
 
-async fn topics(
+pub(crate) async fn topics(
     shared: &Shared,
     selection: &ReadableMessageSelection,
     channel_id: ChannelId,
@@ -454,7 +433,10 @@ async fn topics(
     Ok(first.map(|(id, name, _)| ChannelTopic { name, max_id: MessageId(id) }).collect())
 }
 
-async fn first_messages(shared: &Shared, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
+pub(crate) async fn first_messages(
+    shared: &Shared,
+    channels: &[ChannelId],
+) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
     let sql = FIRST_MESSAGES.text_for_dialect(shared.db.dialect());
     let wanted = encode_numbers_parameter(channels.iter().map(|id| id.0));
     let rows: Vec<(i64, i64)> =
@@ -462,7 +444,7 @@ async fn first_messages(shared: &Shared, channels: &[ChannelId]) -> Result<Vec<(
     Ok(rows.into_iter().map(|(channel, id)| (ChannelId(channel), MessageId(id))).collect())
 }
 
-async fn traffic(shared: &Shared, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError> {
+pub(crate) async fn traffic(shared: &Shared, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError> {
     let sql = TRAFFIC.text_for_dialect(shared.db.dialect());
     let rows: Vec<(i64, i64)> =
         run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(since_s)).map_err(failed)?;
@@ -471,158 +453,4 @@ async fn traffic(shared: &Shared, since_s: i64) -> Result<Vec<(ChannelId, i64)>,
         Recipient::Direct(_) => None,
     };
     Ok(rows.into_iter().filter_map(to_channel).collect())
-}
-
-#[async_trait]
-impl MessageStore for ChatStore {
-    async fn append_message(&self, message: NewMessage) -> Result<SendOutcome, StoreError> {
-        append(&self.shared, message).await
-    }
-
-    async fn find_messages(
-        &self,
-        user_id: UserId,
-        ids: &[MessageId],
-    ) -> Result<Vec<(Message, Vec<MessageFlag>)>, StoreError> {
-        let messages = message_decoding::messages(&self.shared.db, ids.iter().copied()).await?;
-        let flags = flags::flags(&self.shared, user_id, &messages).await?;
-        Ok(messages.into_iter().zip(flags).collect())
-    }
-
-    async fn find_user_messages(
-        &self,
-        user_id: UserId,
-        ids: &[MessageId],
-        flag: MessageFlag,
-    ) -> Result<Vec<UserMessage>, StoreError> {
-        flags::find(&self.shared, user_id, ids, flag).await
-    }
-
-    async fn load_message_window(
-        &self,
-        selection: &ReadableMessageSelection,
-        asked: MessageWindow,
-    ) -> Result<MessagePage, StoreError> {
-        window(&self.shared, selection, asked).await
-    }
-
-    async fn conversation_messages_from(
-        &self,
-        conversation: &Conversation,
-        from: MessageId,
-    ) -> Result<Vec<(MessageId, i64)>, StoreError> {
-        let recipient = i64::from(conversation.recipient);
-        let rows: Vec<(i64, i64)> = run!(self.shared.db.reader(), fetch_all: sqlx::query_as(CONVERSATION)
-            .bind(recipient).bind(&conversation.topic_key).bind(from.0))
-        .map_err(failed)?;
-        Ok(rows.into_iter().map(|(id, sent_s)| (MessageId(id), sent_s)).collect())
-    }
-
-    async fn conversation_participants(&self, conversation: &Conversation) -> Result<Vec<UserId>, StoreError> {
-        let recipient = i64::from(conversation.recipient);
-        let users: Vec<i64> = run!(self.shared.db.reader(), fetch_all: sqlx::query_scalar(PARTICIPANTS)
-            .bind(recipient).bind(&conversation.topic_key))
-        .map_err(failed)?;
-        Ok(users.into_iter().map(UserId).collect())
-    }
-
-    async fn is_first_in_conversation(&self, conversation: &Conversation, id: MessageId) -> Result<bool, StoreError> {
-        begins(&self.shared, conversation, id).await
-    }
-
-    async fn direct_conversation_exists(&self, users: &[UserId]) -> Result<bool, StoreError> {
-        Ok(find_direct(&self.shared, users).await?.is_some())
-    }
-
-    async fn channel_topics(
-        &self,
-        selection: &ReadableMessageSelection,
-        channel_id: ChannelId,
-    ) -> Result<Vec<ChannelTopic>, StoreError> {
-        topics(&self.shared, selection, channel_id).await
-    }
-
-    async fn unread_messages(
-        &self,
-        selection: &ReadableMessageSelection,
-        limit: usize,
-    ) -> Result<UnreadMessages, StoreError> {
-        unread::unread(&self.shared, selection, limit).await
-    }
-
-    async fn first_channel_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
-        first_messages(&self.shared, channels).await
-    }
-
-    async fn channel_message_counts_since(&self, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError> {
-        traffic(&self.shared, since_s).await
-    }
-
-    async fn recent_direct_conversations(
-        &self,
-        user_id: UserId,
-        limit: usize,
-    ) -> Result<Vec<(Vec<UserId>, MessageId)>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows: Vec<(String, i64)> = run!(self.shared.db.reader(), fetch_all: sqlx::query_as(RECENT_DIRECTS)
-            .bind(user_id.0).bind(limit))
-        .map_err(failed)?;
-        Ok(rows.into_iter().map(|(users, id)| (message_decoding::users_of(&users), MessageId(id))).collect())
-    }
-
-    async fn message_readers(&self, message: &Message) -> Result<Vec<UserId>, StoreError> {
-        flags::readers(&self.shared, message).await
-    }
-
-    async fn flagged_message_ids(&self, user_id: UserId, flag: MessageFlag) -> Result<Vec<MessageId>, StoreError> {
-        flags::flagged(&self.shared, user_id, flag).await
-    }
-
-    async fn change_flag(
-        &self,
-        user_id: UserId,
-        flag: (MessageFlag, FlagOp),
-        decided: &FlagWriteGuard,
-        event: (i64, NewEvent),
-    ) -> Result<MessageWriteOutcome, StoreError> {
-        flags::set_flag(&self.shared, (user_id, flag), decided, event).await
-    }
-
-    async fn edit_message(&self, edit: MessageEdit) -> Result<MessageWriteOutcome, StoreError> {
-        edit::edit(&self.shared, edit).await
-    }
-
-    async fn edit_histories(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, EditHistoryEntry)>, StoreError> {
-        edit::edits_of(&self.shared, ids).await
-    }
-
-    async fn edit_history(&self, id: MessageId) -> Result<Vec<EditHistoryEntry>, StoreError> {
-        edit::edits(&self.shared, id).await
-    }
-
-    async fn delete_messages(
-        &self,
-        decided: &MessageWriteGuard,
-        event: (i64, Vec<NewEvent>),
-    ) -> Result<MessageWriteOutcome, StoreError> {
-        edit::delete(&self.shared, decided, event).await
-    }
-
-    async fn add_reaction(
-        &self,
-        decided: &MessageWriteGuard,
-        reaction: &Reaction,
-        event: (i64, NewEvent),
-    ) -> Result<MessageWriteOutcome, StoreError> {
-        edit::react(&self.shared, decided, reaction, event).await
-    }
-
-    async fn remove_reaction(
-        &self,
-        decided: &MessageWriteGuard,
-        reaction: &Reaction,
-        event: (i64, NewEvent),
-    ) -> Result<MessageWriteOutcome, StoreError> {
-        edit::unreact(&self.shared, decided, reaction, event).await
-    }
 }

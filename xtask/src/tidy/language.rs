@@ -37,7 +37,7 @@ const ALLOWED: &[(&str, usize)] = &[
     ("crates/attempt-limits", 5),
     ("crates/auth-http", 57),
     ("crates/auth-storage", 215),
-    ("crates/chat-core", 279),
+    ("crates/chat-core", 222),
     ("crates/chat-http", 114),
     ("crates/chat-storage", 142),
     ("crates/oauth-core", 158),

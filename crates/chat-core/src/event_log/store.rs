@@ -19,7 +19,7 @@ pub trait RealmStore: Send + Sync {
     fn snapshot(&self) -> Arc<RealmSnapshot>;
 
     /// Commits changes and events together; returns when they are durable and, unless the database failed right after,
-    /// in [`RealmStore::realm_snapshot`]. When the realm changed after the decision, the newer realm is in memory and
+    /// in [`RealmStore::snapshot`]. When the realm changed after the decision, the newer realm is in memory and
     /// nothing is written.
     async fn commit(&self, commit: RealmCommit) -> Result<CommitOutcome, StoreError>;
 
@@ -55,7 +55,7 @@ pub trait EventLog: Send + Sync {
 
     /// Returns the records after an event id, in order, at most `limit`; from memory when it reaches back that far.
     ///
-    /// Never a record that [`RealmStore::realm_snapshot`] does not hold yet. A queue goes on after the last record it
+    /// Never a record that [`RealmStore::snapshot`] does not hold yet. A queue goes on after the last record it
     /// looked at, whether it wanted it or not.
     ///
     /// `Err(PrunedRecordsError)` inside when records after that place are gone.

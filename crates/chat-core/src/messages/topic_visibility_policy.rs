@@ -77,7 +77,7 @@ pub enum TopicVisibilityPolicyError {
 /// Sets a user's visibility policy for a topic, which may be set already, and notifies their own clients. It can be so
 /// already.
 ///
-/// Back to [`TopicPolicy::Inherit`] leads a way from channels the user sees no longer, but was in or chose something
+/// Back to [`TopicVisibilityPolicy::Inherit`] leads a way from channels the user sees no longer, but was in or chose something
 /// in.
 ///
 /// # Errors

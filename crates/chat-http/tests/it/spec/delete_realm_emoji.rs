@@ -2,7 +2,7 @@
 //!
 //! - it stays visible in old messages and reactions:
 //!   `organization_items::emoji::a_deactivated_emoji_stays_visible_in_old_messages_and_reactions`
-//! - and in statuses: `personal::user_status::a_custom_emoji_that_was_deactivated_stays_in_a_status`
+//! - and in statuses: `personal::status::a_custom_emoji_that_was_deactivated_stays_in_a_status`
 //! - who is no administrator deactivates only what they added:
 //!   `organization_items::emoji::who_is_no_administrator_deactivates_only_what_they_added`
 //! - an unknown name is 404 since level 190: `organization_items::emoji::an_unknown_name_is_404`

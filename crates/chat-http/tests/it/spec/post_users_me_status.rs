@@ -1,20 +1,20 @@
 //! `POST /users/me/status`
 //!
-//! - changes only the fields sent: `personal::user_status::it_changes_only_the_fields_sent`
-//! - an empty string clears: `personal::user_status::an_empty_string_clears`
+//! - changes only the fields sent: `personal::status::it_changes_only_the_fields_sent`
+//! - an empty string clears: `personal::status::an_empty_string_clears`
 //! - `status_text` has at most 60 characters, longer is `BAD_REQUEST`:
-//!   `personal::user_status::status_text_has_at_most_60_characters`
+//!   `personal::status::status_text_has_at_most_60_characters`
 //! - `emoji_name`, `emoji_code` and the three values of `reaction_type`:
-//!   `personal::user_status::each_kind_of_emoji_can_be_set`
+//!   `personal::status::each_kind_of_emoji_can_be_set`
 //! - `away` equals the negation of `presence_enabled`:
-//!   `personal::user_status::away_equals_the_negation_of_presence_enabled`
-//! - nothing to change: `personal::user_status::nothing_to_change_is_refused`
+//!   `personal::status::away_equals_the_negation_of_presence_enabled`
+//! - nothing to change: `personal::status::nothing_to_change_is_refused`
 //! - `emoji_code` or `reaction_type` without `emoji_name`:
-//!   `personal::user_status::emoji_code_or_reaction_type_without_emoji_name_is_refused`
+//!   `personal::status::emoji_code_or_reaction_type_without_emoji_name_is_refused`
 //! - unknown emoji, invalid name, invalid custom emoji:
-//!   `personal::user_status::an_emoji_that_is_unknown_or_has_another_name_or_is_no_custom_one_is_refused`
-//! - a deactivated custom emoji stays: `personal::user_status::a_custom_emoji_that_was_deactivated_stays_in_a_status`
-//! - bots: `personal::user_status::bots_have_a_status_and_who_does_not_exist_has_none`
+//!   `personal::status::an_emoji_that_is_unknown_or_has_another_name_or_is_no_custom_one_is_refused`
+//! - a deactivated custom emoji stays: `personal::status::a_custom_emoji_that_was_deactivated_stays_in_a_status`
+//! - bots: `personal::status::bots_have_a_status_and_who_does_not_exist_has_none`
 
 use chat_core::model::realm_change::{RealmChange, RealmItemKind};
 use chat_core::model::role::Role;
