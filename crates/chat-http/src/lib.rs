@@ -15,11 +15,11 @@
 //! method, some as JSON text and some raw, and its refusals name the parameter.
 //!
 //! ```
-//! use chat_http::{ChatService, ChatComponents, BaseComponents, router};
+//! use chat_http::{BaseComponents, ChatComponents, ChatService, build_chat_service};
 //!
 //! /// The server as a service, from what the binary put together.
 //! fn service(parts: BaseComponents, domain: ChatComponents) -> ChatService {
-//!     router(parts, Some(domain))
+//!     build_chat_service(parts, Some(domain))
 //! }
 //! ```
 

@@ -38,7 +38,7 @@
 //! };
 //! let changes = vec![RealmChange::Realm(Box::new(realm))];
 //! store.commit(RealmCommit { decided_at: EventId::BEFORE_FIRST, at_s: 1_000, changes, ..RealmCommit::default() }).await?;
-//! assert_eq!(store.realm().realm().map(|realm| realm.name.as_str()), Some("Example"));
+//! assert_eq!(store.snapshot().realm().map(|realm| realm.name.as_str()), Some("Example"));
 //! store.flush_and_close().await;
 //! # Ok(())
 //! # }

@@ -5,7 +5,7 @@
 //! what the endpoint does not support falls out by difference, and nobody has to list it.
 //!
 //! ```
-//! use chat_http::params::{Json, ParamError, EndpointParams, ParamReader, TrimmedTextParam, EnumWordParam, WordEnum};
+//! use chat_http::params::{JsonParam, ParamError, EndpointParams, ParamReader, TrimmedTextParam, EnumWordParam, WordEnum};
 //!
 //! #[derive(Debug, Clone, Copy, PartialEq)]
 //! enum Op { Start, Stop }
@@ -20,7 +20,7 @@
 //!     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
 //!         Ok(Self {
 //!             op: reader.required::<EnumWordParam<Op>>("op")?,
-//!             to: reader.optional::<Json<Option<Vec<i64>>>>("to")?.flatten(),
+//!             to: reader.optional::<JsonParam<Option<Vec<i64>>>>("to")?.flatten(),
 //!             topic: reader.optional_with_alias::<TrimmedTextParam>(["topic", "subject"])?,
 //!         })
 //!     }

@@ -106,17 +106,17 @@ on_each_engine! {
         note(&store, 4, PresenceStatus::Idle, 0);
         store.sync_presences().await.unwrap();
         // One for each form.
-        assert_eq!(events(&store).await, 2);
+        assert_eq!(events(&store).await, 3);
         for after_s in [60, 120, 240] {
             note(&store, 3, PresenceStatus::Active, after_s);
             note(&store, 4, PresenceStatus::Idle, after_s);
             store.sync_presences().await.unwrap();
         }
-        assert_eq!(events(&store).await, 2);
+        assert_eq!(events(&store).await, 3);
         note(&store, 3, PresenceStatus::Active, 600);
         store.sync_presences().await.unwrap();
         store.sync_presences().await.unwrap();
-        assert_eq!(events(&store).await, 4);
+        assert_eq!(events(&store).await, 6);
         store.flush_and_close().await;
     }
 
