@@ -1,8 +1,8 @@
 //! `cargo xtask emoji <file>`: the table of Unicode emoji, made from published emoji data.
 //!
 //! The file is `emoji.json` of the npm package `emoji-datasource`, in the release that clients of the API's level draw
-//! their pictures from (15.1.2). It says which emoji there are and the code of each. Names are those of the table that is
-//! committed, which are the API's own and are kept; an emoji without one is given the package's short names.
+//! their pictures from (15.1.2). It says which emoji there are and the code of each. Names are those of the table that
+//! is committed, which are the API's own and are kept; an emoji without one is given the package's short names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

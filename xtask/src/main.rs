@@ -4,10 +4,10 @@
 //! `check`, `tidy`, `bench`, `pg`). Refuses: any dependency on a crate of this workspace, so that it still builds and
 //! judges when one of them does not; it meets the servers as strangers do, over HTTP.
 //!
-//! Decision: one Rust program instead of shell scripts, because it runs wherever the workspace builds
-//! and its rules have unit tests. The road not taken is a task runner, one more thing to install before
-//! the first command works. Benchmarks and the demo are another program, `xtask-bench`, so that the commands of every day
-//! need no cryptography to be compiled first.
+//! Decision: one Rust program instead of shell scripts, because it runs wherever the workspace builds and its rules
+//! have unit tests. The road not taken is a task runner, one more thing to install before the first command works.
+//! Benchmarks and the demo are another program, `xtask-bench`, so that the commands of every day need no cryptography
+//! to be compiled first.
 //!
 //! ```sh
 //! cargo xtask check      # before a commit

@@ -1,5 +1,5 @@
-//! Calls to the outside: the names they may resolve, and the reasons of a failure in our own words, because the texts of
-//! the library name addresses.
+//! Calls to the outside: the names they may resolve, and the reasons of a failure in our own words, because the texts
+//! of the library name addresses.
 
 use std::error::Error;
 use std::io;

@@ -1,7 +1,8 @@
 //! A folder whose files are opened and made below it, and never through a symbolic link.
 //!
 //! Each part of a path is opened relative to the folder before it, so that neither a link in the folder nor one that
-//! replaces a part in the meantime leads elsewhere. `openat2` would do that in one call, but only on newer Linux kernels.
+//! replaces a part in the meantime leads elsewhere. `openat2` would do that in one call, but only on newer Linux
+//! kernels.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! The task that sends letters: to an SMTP server, or into a folder where there is none.
 //!
-//! A letter waits in the database until it is sent, so a server that is killed loses none. Any node may send it, and one
-//! at a time does: who takes a letter up has it for longer than sending can take. A node that is killed between
+//! A letter waits in the database until it is sent, so a server that is killed loses none. Any node may send it, and
+//! one at a time does: who takes a letter up has it for longer than sending can take. A node that is killed between
 //! sending a letter and forgetting it leaves one that is sent twice; the other way, to forget first, would lose it.
 
 use std::net::IpAddr;

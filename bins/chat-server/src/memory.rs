@@ -1,8 +1,8 @@
 //! Memory that goes back to the system.
 //!
-//! The allocator keeps what was freed for a tenth of a second and gives it back when it is next asked for a large piece. A
-//! server at rest never asks, so after a burst of pictures it would hold their memory until the next one. Its own call for
-//! this needs unsafe code, which we forbid ourselves; asking for a large piece does the same.
+//! The allocator keeps what was freed for a tenth of a second and gives it back when it is next asked for a large
+//! piece. A server at rest never asks, so after a burst of pictures it would hold their memory until the next one. Its
+//! own call for this needs unsafe code, which we forbid ourselves; asking for a large piece does the same.
 
 use std::hint::black_box;
 use std::time::Duration;

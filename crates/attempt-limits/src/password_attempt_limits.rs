@@ -22,8 +22,8 @@
 //! Not specified; each node counts for itself, because the only shared place is the database, and a row for each wrong
 //! password would let strangers write to it. So behind N nodes a guesser has up to N times as many tries, and a restart
 //! forgets the counts and where members signed in from. The road not taken is a cookie for each device that signed in:
-//! it would outlive both, but needs a key, an end and a list, for the few who sign in from a new neighborhood while their
-//! account is attacked from dozens of networks.
+//! it would outlive both, but needs a key, an end and a list, for the few who sign in from a new neighborhood while
+//! their account is attacked from dozens of networks.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -322,8 +322,8 @@ fn place(mark: u64) -> u16 {
 }
 
 impl State {
-    /// An attempt with an earlier time than another gains nothing by it. When the clock was set back, all that is counted
-    /// moves with it: an account that is held would otherwise stay held until the clock is as late again.
+    /// An attempt with an earlier time than another gains nothing by it. When the clock was set back, all that is
+    /// counted moves with it: an account that is held would otherwise stay held until the clock is as late again.
     fn advance(&mut self, now_us: u64) {
         match self.now_us.checked_sub(now_us) {
             Some(back_us) if back_us >= CLOCK_SET_BACK_US => {

@@ -8,12 +8,12 @@
 //! Refused here: SQL, the environment, reading the clock, and every rule about who may do what.
 //! Those are [`oauth_core`]'s and [`fhir_service`]'s; a handler reads the request, calls one of them once, and answers.
 //!
-//! The decision that shapes the crate: **a handler answers a fault, not a response.** The fault
-//! travels in the response's extensions to the outermost layer, which knows the face the path
-//! belongs to and renders it: a page where people are, RFC 6749 JSON elsewhere under `/auth`, an
-//! `OperationOutcome` everywhere else. So the same refusal looks right at every address, also when it comes from an extractor, a layer or a
-//! panic, and it is logged in one place. The road not taken is an error type per face: every
-//! shared step, from authentication to the body limit, would exist twice.
+//! The decision that shapes the crate: **a handler answers a fault, not a response.** The fault travels in the
+//! response's extensions to the outermost layer, which knows the face the path belongs to and renders it: a page where
+//! people are, RFC 6749 JSON elsewhere under `/auth`, an `OperationOutcome` everywhere else. So the same refusal looks
+//! right at every address, also when it comes from an extractor, a layer or a panic, and it is logged in one place. The
+//! road not taken is an error type per face: every shared step, from authentication to the body limit, would exist
+//! twice.
 //!
 //! ```
 //! use auth_http::{RouterComponents, authorization_router};

@@ -20,8 +20,8 @@ use crate::omission_log::LoggedOmissions;
 use crate::page_frame::{PageTheme, Pages};
 use crate::rate_limit::{RateAllowance, RequestRateLimiter};
 
-/// How often the state of one job is answered in a minute, and how often in a row. Not specified; a client that asks again
-/// when the answer says needs a fifth of it.
+/// How often the state of one job is answered in a minute, and how often in a row. Not specified; a client that asks
+/// again when the answer says needs a fifth of it.
 const POLLS_PER_MINUTE: NonZeroU32 = NonZeroU32::MIN.saturating_add(59);
 const POLLS_AT_ONCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 /// How many members one client may ask for one by one in a minute, on each node. `HRex` demands protection against

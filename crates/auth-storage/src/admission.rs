@@ -1,8 +1,7 @@
 //! Admission of token requests, many in one statement.
 //!
-//! A token request touches the database once: its nonce is claimed and the current versions of its
-//! Client and Organization are read, in a batch of the [`Batcher`]. A request is answered after the commit that holds its
-//! claim.
+//! A token request touches the database once: its nonce is claimed and the current versions of its Client and
+//! Organization are read, in a batch of the [`Batcher`]. A request is answered after the commit that holds its claim.
 
 use std::collections::{BTreeMap, HashSet};
 use std::future::poll_fn;

@@ -1,9 +1,9 @@
 //! One connection to Postgres beside the pools: it cancels statements that no caller waits for any more, and notices a
 //! database that answers nothing.
 //!
-//! A frozen machine, or a network that loses every packet, ends no statement: neither Postgres nor the driver limits the
-//! time of an answer. So a trivial statement is sent once a second, and when its answer is late, [`Attendant::stalled`]
-//! returns for every request that waits. On SQLite every wait ends by itself.
+//! A frozen machine, or a network that loses every packet, ends no statement: neither Postgres nor the driver limits
+//! the time of an answer. So a trivial statement is sent once a second, and when its answer is late,
+//! [`Attendant::stalled`] returns for every request that waits. On SQLite every wait ends by itself.
 
 use std::future::pending;
 use std::sync::{Mutex, PoisonError};
@@ -43,8 +43,8 @@ pub(crate) const TRANSACTION: &str = "pg_backend_pid(), CAST(extract(epoch FROM 
 
 /// A statement whose caller is gone.
 ///
-/// A cancellation can overtake the statement it is for, and ends nothing then. So it is repeated until the statement has
-/// ended.
+/// A cancellation can overtake the statement it is for, and ends nothing then. So it is repeated until the statement
+/// has ended.
 pub(crate) enum GivenUp {
     /// The only one of a connection, which is closed after it.
     Search {
@@ -239,7 +239,8 @@ async fn attend(mut session: Session, mut given_up: mpsc::UnboundedReceiver<Give
     }
 }
 
-/// Waits until the statement of a search has ended, closes its connection, and returns what need not be cancelled again.
+/// Waits until the statement of a search has ended, closes its connection, and returns what need not be cancelled
+/// again.
 async fn end(given_up: GivenUp) -> Option<Running> {
     let GivenUp::Search { mut connection, pid, limit, permit } = given_up else { return None };
     // The answer may be the failure of the statement that was cancelled.

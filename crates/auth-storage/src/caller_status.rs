@@ -1,7 +1,8 @@
 //! What must be known of a caller and of the token it presents, read for all callers of one moment.
 //!
 //! **Cost:** each value is a look-up in an index for each caller, whatever the engine knows of the size of the tables:
-//! the statement leaves it no table to join as a whole. (`EXISTS` would: Postgres may answer it from a hash of all rows.)
+//! the statement leaves it no table to join as a whole. (`EXISTS` would: Postgres may answer it from a hash of all
+//! rows.)
 
 use std::sync::Arc;
 

@@ -125,10 +125,9 @@ impl AuthDatabase {
     /// Opens the database with a time limit for searches, and updates its schema under a lock, so that several nodes
     /// may start at once.
     ///
-    /// With a `postgres://` URL, at most `connections` connections to that database, of which a quarter and at least one
-    /// run searches and nothing else; without one,
-    /// the SQLite file `auth.db` in `data_dir`, which is created, readable by its owner alone,
-    /// when it does not exist. A statement of a search ends after `search_time`.
+    /// With a `postgres://` URL, at most `connections` connections to that database, of which a quarter and at least
+    /// one run searches and nothing else; without one, the SQLite file `auth.db` in `data_dir`, which is created,
+    /// readable by its owner alone, when it does not exist. A statement of a search ends after `search_time`.
     ///
     /// # Errors
     /// See [`DatabaseOpenError`]. Nothing is left open then.

@@ -17,8 +17,8 @@ use crate::group_commit::{GroupCommit, Work};
 
 /// A row of which a table has one for each hash.
 pub(crate) trait HashedRow: Send + Sync + 'static {
-    /// The statement that stores rows: `$1` is an array of [`HashedRow::element`]s, and returned are the hashes of those
-    /// whose condition held.
+    /// The statement that stores rows: `$1` is an array of [`HashedRow::element`]s, and returned are the hashes of
+    /// those whose condition held.
     fn insert() -> &'static Sql;
 
     /// Its hash.

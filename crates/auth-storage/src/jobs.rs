@@ -5,8 +5,8 @@
 //! lease that runs out, and whoever takes the job then goes on from the last step: nothing is lost, nothing twice.
 //! After a while a node gives a long job back, so that short ones have their turn.
 //!
-//! **The decision:** what a job makes is kept in the database, in parts of about a megabyte, packed. Any node can serve it
-//! without shared storage, it is there exactly when the progress that made it is, and it goes with the job. Files on
+//! **The decision:** what a job makes is kept in the database, in parts of about a megabyte, packed. Any node can serve
+//! it without shared storage, it is there exactly when the progress that made it is, and it goes with the job. Files on
 //! the disks of the nodes were the road not taken: they are on one node, and outlive what they belong to. It costs a
 //! second copy of what is exported until the job expires, a packed one.
 

@@ -3,9 +3,9 @@
 //! Postgres runs a statement to its end although the request it was for is gone, and the pool of the driver waits for
 //! that end. Here such a statement is cancelled: hanging up frees the database at once.
 //!
-//! **Invariant**: no more searches run in the database than there are connections here. The permit of a connection whose
-//! search was given up is held until its statement has ended.
-//! **Cost**: that connection is closed, because what it still has to read belongs to no caller.
+//! **Invariant**: no more searches run in the database than there are connections here. The permit of a connection
+//! whose search was given up is held until its statement has ended. **Cost**: that connection is closed, because what
+//! it still has to read belongs to no caller.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

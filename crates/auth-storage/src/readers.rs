@@ -6,8 +6,8 @@
 //! unasked; one that failed, and not for what it was asked, is closed. A semaphore and a list are all there is to
 //! it, so no crate is taken for them.
 //!
-//! Searches have connections of their own kind, whose statements end after a time and as soon as they are given up: what
-//! a caller can make expensive must not hold up what everything else waits for.
+//! Searches have connections of their own kind, whose statements end after a time and as soon as they are given up:
+//! what a caller can make expensive must not hold up what everything else waits for.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -65,9 +65,9 @@ pub(crate) fn emptying(now_s: i64) -> Option<(&'static str, &'static Sql)> {
 
 /// What is asked of the tables of one window.
 pub(crate) struct Statements {
-    /// Postgres: claims in the window's own table, and versions, in one statement. Bound are nonces, expiries, client ids
-    /// and organization ids, one array each, and the current time. A row has the place of its request, whether its claim
-    /// holds, and the two versions.
+    /// Postgres: claims in the window's own table, and versions, in one statement. Bound are nonces, expiries, client
+    /// ids and organization ids, one array each, and the current time. A row has the place of its request, whether its
+    /// claim holds, and the two versions.
     pub(crate) admit: &'static str,
     /// The same where a nonce has to be remembered beyond the window: bound is also the end of the window.
     pub(crate) admit_ahead: &'static str,

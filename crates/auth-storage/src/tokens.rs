@@ -18,8 +18,8 @@ const CHUNK_ROWS: u64 = 1000;
 
 const INSERT: &str = "INSERT INTO opaque_token (hash, token_id, client_id, claims, expires)
 VALUES ($1, $2, $3, $4, $5)";
-/// `$1` is `[[hash in hex, token, Client, claims, end, version of the Client], …]`; returned are the hashes of those that
-/// were stored. The Client is looked up for each, whatever the engine knows of the size of its table.
+/// `$1` is `[[hash in hex, token, Client, claims, end, version of the Client], …]`; returned are the hashes of those
+/// that were stored. The Client is looked up for each, whatever the engine knows of the size of its table.
 static ISSUE: Sql = Sql::new(
     "INSERT INTO opaque_token (hash, token_id, client_id, claims, expires)
 SELECT {from_hex:e.value ->> 0}, e.value ->> 1, e.value ->> 2, e.value ->> 3, CAST(e.value ->> 4 AS BIGINT)

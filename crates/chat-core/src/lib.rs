@@ -8,8 +8,10 @@
 //! circle.
 //!
 //! - [`id`] holds the number types, [`limits`] how much there may be of what;
-//! - [`text_processing`] reads texts that people type, [`emoji`] knows the names of Unicode emoji, [`files`] is what people upload;
-//! - [`markdown`] turns what people type into HTML and into the facts the server needs (who is mentioned, what is linked);
+//! - [`text_processing`] reads texts that people type, [`emoji`] knows the names of Unicode emoji, [`files`] is what
+//!   people upload;
+//! - [`markdown`] turns what people type into HTML and into the facts the server needs (who is mentioned, what is
+//!   linked);
 //! - [`model`] is the realm as data: users, channels, groups, messages, how they change, and the realm in memory;
 //! - [`permission`] decides who may see, read, enter, send and administer;
 //! - [`wire_format`] is what clients are shown of all that, in answers and events alike;

@@ -1,9 +1,9 @@
 //! Pictures that strangers send: decoded within limits, scaled down, and encoded again.
 //!
-//! It owns which formats are pictures, how much of one is decoded at most, and the sizes of emoji, avatars,
-//! icons, logos and thumbnails. It refuses everything it cannot decode within [`MAX_PIXELS`], and knows nothing of where pictures come
-//! from or go to: it is given something to read and answers with bytes. Its functions take milliseconds to seconds of
-//! one core, so they run where blocking work does, few at a time.
+//! It owns which formats are pictures, how much of one is decoded at most, and the sizes of emoji, avatars, icons,
+//! logos and thumbnails. It refuses everything it cannot decode within [`MAX_PIXELS`], and knows nothing of where
+//! pictures come from or go to: it is given something to read and answers with bytes. Its functions take milliseconds
+//! to seconds of one core, so they run where blocking work does, few at a time.
 //!
 //! **The decision:** nothing of a small picture is the sender's: every pixel was decoded and encoded again, so what is
 //! hidden in a file (scripts, places, a second format) stays behind. The original of an upload is stored as it came and

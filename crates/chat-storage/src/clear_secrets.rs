@@ -1,7 +1,7 @@
 //! What earlier versions stored in clear, and as hashes without a key: encrypted and hashed again, once.
 //!
-//! The log needs none of it: its records have hashes without a key, no node reads changes of a time before its start, and
-//! they are gone when the log is pruned.
+//! The log needs none of it: its records have hashes without a key, no node reads changes of a time before its start,
+//! and they are gone when the log is pruned.
 
 use chat_core::StoreError;
 use chat_core::model::realm_change::{RealmItemKind, UserItemKind};
@@ -39,8 +39,8 @@ pub(crate) async fn encrypt_all(tx: &mut Tx, cipher: &SecretCipher) -> Result<us
 }
 
 /// Removes what the transaction before replaced from the files of the database, as far as a server can: of SQLite the
-/// file has it no longer, and here the log beside it; of Postgres the tables are written again. Older copies and archives
-/// of either have it still.
+/// file has it no longer, and here the log beside it; of Postgres the tables are written again. Older copies and
+/// archives of either have it still.
 pub(crate) async fn overwrite(db: &ChatDatabase) {
     let done = match db.writer() {
         PerEngine::Postgres(on) => rewrite(&on.pool).await,

@@ -1,8 +1,8 @@
 //! The data key: made at the first start, encrypted under the operator's secret, and given up with everything under it.
 //!
-//! Every start, and every command here, reads and writes it while it holds the head of the log, so any number of nodes may
-//! start at once. The row is written in the transaction that encrypts what stood in clear: where there is none, nothing is
-//! encrypted yet, and a start that was cut off left nothing behind.
+//! Every start, and every command here, reads and writes it while it holds the head of the log, so any number of nodes
+//! may start at once. The row is written in the transaction that encrypts what stood in clear: where there is none,
+//! nothing is encrypted yet, and a start that was cut off left nothing behind.
 
 use chat_core::StoreError;
 use secrecy::SecretString;

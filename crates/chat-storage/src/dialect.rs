@@ -19,9 +19,9 @@ const FRAGMENTS: &[SqlFragment] = &[
     ("numbers", "(SELECT json_array_elements_text(@::JSON)::BIGINT AS value)", "json_each(@)"),
     // As `{in_numbers}`, of texts.
     ("in_texts", "= ANY(ARRAY(SELECT json_array_elements_text(@::JSON)))", "IN (SELECT value FROM json_each(@))"),
-    // Of the rows of `message_flag` of a user those of an ascending list of messages. The flag stands before the message
-    // in the key, so without it SQLite reads all that the user has (120,000 rows: 7 ms, and 0.2 so, with 500 messages);
-    // with `+` it walks along the key from the first message to the last instead of looking for each.
+    // Of the rows of `message_flag` of a user those of an ascending list of messages. The flag stands before the
+    // message in the key, so without it SQLite reads all that the user has (120,000 rows: 7 ms, and 0.2 so, with 500
+    // messages); with `+` it walks along the key from the first message to the last instead of looking for each.
     (
         "flags_of",
         "message_id = ANY(ARRAY(SELECT json_array_elements_text(@::JSON)::BIGINT))",
@@ -32,8 +32,8 @@ const FRAGMENTS: &[SqlFragment] = &[
     // for; the operator is the argument, because it is spelled as one.
     ("words", "array_to_tsvector(string_to_array(@, ' '))", "@"),
     ("has_words", "w.words @ CAST($1 AS TSQUERY)", "w.message_words MATCH $1"),
-    // Subscriptions that travel as parameters: on Postgres an array for each column, because taking rows out of a JSON text
-    // costs it six microseconds each, on SQLite one JSON array of rows.
+    // Subscriptions that travel as parameters: on Postgres an array for each column, because taking rows out of a JSON
+    // text costs it six microseconds each, on SQLite one JSON array of rows.
     (
         "subscriptions",
         "(SELECT * FROM unnest($1::BIGINT[], $2::BIGINT[], $3::TEXT[]) AS given (channel_id, user_id, document))",

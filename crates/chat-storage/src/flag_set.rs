@@ -1,8 +1,8 @@
 //! What users mark for themselves, stars and what they folded away: sets of messages, in stretches.
 //!
 //! A row has the marked ones of [`STRETCH`] numbers that follow each other, as a JSON array that both engines read. So
-//! thousands of marks at once are a few rows, one mark writes a small row, and a message that is deleted is found in the
-//! rows of its stretch. The road not taken is a set for each user: each star would write all of them, and who has a
+//! thousands of marks at once are a few rows, one mark writes a small row, and a message that is deleted is found in
+//! the rows of its stretch. The road not taken is a set for each user: each star would write all of them, and who has a
 //! message among theirs would have to be looked for in everybody's.
 
 use std::collections::{BTreeMap, BTreeSet};

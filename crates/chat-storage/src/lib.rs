@@ -37,7 +37,8 @@
 //!     images: OrganizationImageUrls::default(),
 //! };
 //! let changes = vec![RealmChange::Realm(Box::new(realm))];
-//! store.commit(RealmCommit { decided_at: EventId::BEFORE_FIRST, at_s: 1_000, changes, ..RealmCommit::default() }).await?;
+//! let commit = RealmCommit { decided_at: EventId::BEFORE_FIRST, at_s: 1_000, changes, ..RealmCommit::default() };
+//! store.commit(commit).await?;
 //! assert_eq!(store.snapshot().realm().map(|realm| realm.name.as_str()), Some("Example"));
 //! store.flush_and_close().await;
 //! # Ok(())

@@ -98,8 +98,8 @@ impl MessageBatch {
     }
 
     /// Writes the messages and everything that follows from them: words, widgets, flags, what was read as it came, and
-    /// uses of uploads. Every message that is sent is written here, or by the one statement of [`crate::append_single_statement`] where
-    /// nothing but flags follows from it.
+    /// uses of uploads. Every message that is sent is written here, or by the one statement of
+    /// [`crate::append_single_statement`] where nothing but flags follows from it.
     pub(crate) async fn write(&self, writing: &mut LogTransaction, realm: &RealmSnapshot) -> Result<(), StoreError> {
         let LogTransaction { tx, draft, .. } = writing;
         message_rows::directs(tx, &self.directs, &self.direct_users).await?;

@@ -1,8 +1,8 @@
 //! Connections for searches by words, whose statements end after a time, and when nothing waits for them any more.
 //!
-//! SQLite has no limit of time. It calls a progress handler between the steps of a statement, and ends the statement when
-//! the handler says so. Postgres is given its limit when the connection is opened, because one for each search would be
-//! a round trip more.
+//! SQLite has no limit of time. It calls a progress handler between the steps of a statement, and ends the statement
+//! when the handler says so. Postgres is given its limit when the connection is opened, because one for each search
+//! would be a round trip more.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};

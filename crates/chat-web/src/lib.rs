@@ -1,9 +1,10 @@
 //! The chat server's client for browsers: its built files, and how they are served.
 //!
-//! Owned here: the files of `dist/`, their media types, compression and caching, and the policy that the client's page is
-//! held to. The sources of the client are in `client/`.
+//! Owned here: the files of `dist/`, their media types, compression and caching, and the policy that the client's page
+//! is held to. The sources of the client are in `client/`.
 //!
-//! Refused here: who is served the page. `chat-http` decides that, and calls this crate through its port `BrowserClient`.
+//! Refused here: who is served the page. `chat-http` decides that, and calls this crate through its port
+//! `BrowserClient`.
 //!
 //! The decision that shapes the crate: **the built files are in the repository and in the program**, so a server is one
 //! file, needs no Node to build, and never serves a page of one version with the script of another. The road not taken
@@ -37,7 +38,8 @@ const INDEX: &str = "index.html";
 /// The files of `dist/` by their names.
 const EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// What browsers hold the client's page to: everything comes from this server, and script and style come as files alone.
+/// What browsers hold the client's page to: everything comes from this server, and script and style come as files
+/// alone.
 ///
 /// `style-src-attr`: rendered formulas are placed by attributes, which the renderer writes and checks
 /// (`chat-core`, `markdown/math`). An attribute loads nothing and runs nothing.

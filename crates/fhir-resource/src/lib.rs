@@ -9,8 +9,8 @@
 //!
 //! **Key decision:** a resource stays the JSON that its writer sent. There is no struct per resource type: a deployment
 //! decides which types exist, and an element that no definition has survives. The definitions are data, which formats,
-//! search and validation read. **Road not taken:** typed models. They would lose every element that they do not know, and
-//! cost a program of the size of R4.
+//! search and validation read. **Road not taken:** typed models. They would lose every element that they do not know,
+//! and cost a program of the size of R4.
 //!
 //! # Example
 //! ```

@@ -18,9 +18,10 @@
 //! generalPractitioner 0..* Reference(Organization|Practitioner|PractitionerRole)
 //! ```
 //!
-//! A `+` behind the bounds marks what is part of a summary. After the types comes the value set a code has to be of: `!` where its codes are listed, `?` where they
-//! cannot be. `#` instead of types names an element that this one is made like. A line that begins with `!` opens a
-//! value set: its id and its url. Each line below is a code system and its codes, with tabs between them.
+//! A `+` behind the bounds marks what is part of a summary. After the types comes the value set a code has to be of:
+//! `!` where its codes are listed, `?` where they cannot be. `#` instead of types names an element that this one is
+//! made like. A line that begins with `!` opens a value set: its id and its url. Each line below is a code system and
+//! its codes, with tabs between them.
 //!
 //! # Source
 //! HL7 FHIR R4 (4.0.1), Downloads, FHIR definitions in JSON; placed in the public domain (CC0).

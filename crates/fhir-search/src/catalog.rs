@@ -23,9 +23,9 @@ const ROOTS: [&str; 2] = ["Resource", "DomainResource"];
 
 /// The search parameters of every type: R4's own and the installed ones.
 ///
-/// What a type has is read and compiled when the type is first asked for and cached from then on: a
-/// deployment uses some twenty of the 133 types R4 has parameters of. A catalog does not change; when installed packages do,
-/// it is replaced as a whole.
+/// What a type has is read and compiled when the type is first asked for and cached from then on: a deployment uses
+/// some twenty of the 133 types R4 has parameters of. A catalog does not change; when installed packages do, it is
+/// replaced as a whole.
 #[derive(Debug)]
 pub struct SearchParameterCatalog {
     installed: Vec<Definition>,

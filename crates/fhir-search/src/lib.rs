@@ -16,9 +16,9 @@
 //! **Refuses** storage, HTTP and access rules. It reads no clock: the time is an argument.
 //!
 //! **Key decision:** a comparison is made when the resource is written as far as it can be: dates are ranges of
-//! microseconds, numbers ranges of doubles, names folded. What is left for the query is equality,
-//! beginnings and order, which every index answers. **Road not taken:** evaluating expressions at the search: there would
-//! be no rows to store, and every search would read every resource.
+//! microseconds, numbers ranges of doubles, names folded. What is left for the query is equality, beginnings and order,
+//! which every index answers. **Road not taken:** evaluating expressions at the search: there would be no rows to
+//! store, and every search would read every resource.
 //!
 //! The crate is below `fhir-store`, because the condition of a write is a search ([`ConditionalWriteSearch`]) and so is
 //! the query of a granular scope.
@@ -34,7 +34,8 @@
 //! let (search, _) = fhir_search::parse_search(&catalog, &request, [("family", "Müll"), ("birthdate", "lt2000")])?;
 //!
 //! let body = json!({"name": [{"family": "MULLER"}], "birthDate": "1999-12-31"});
-//! let document = IndexedDocument { resource_type: &resource_type, id: "1", updated_us: 0, body: &body, base_url: request.base_url };
+//! let base_url = request.base_url;
+//! let document = IndexedDocument { resource_type: &resource_type, id: "1", updated_us: 0, body: &body, base_url };
 //! assert_eq!(search.matches(&document, None), Ok(true));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

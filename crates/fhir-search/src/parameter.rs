@@ -93,12 +93,12 @@ pub struct CompiledSearchParameter {
     pub components: Vec<CompositeComponent>,
     /// The numbers of other parameters of the type that together find the same: it has no rows then, and a search asks
     /// for theirs
-    /// ([`SearchParameterCatalog::parameters_sharing_rows`](crate::SearchParameterCatalog::parameters_sharing_rows)).
+    /// ([`parameters_sharing_rows`](crate::SearchParameterCatalog::parameters_sharing_rows)).
     /// None for most.
     pub sources: Vec<i64>,
     /// The numbers of other parameters of the type, one for each part of a composite, where a resource is found by it
     /// that is found by all of them: it has no rows then, and a search asks for theirs
-    /// ([`SearchParameterCatalog::composite_part_parameters`](crate::SearchParameterCatalog::composite_part_parameters)).
+    /// ([`composite_part_parameters`](crate::SearchParameterCatalog::composite_part_parameters)).
     /// None for most.
     pub parts: Vec<i64>,
     pub(super) expression: Expression,
@@ -167,8 +167,8 @@ impl CompiledSearchParameter {
     }
 
     /// Those of `others` that find what its parts find, in their order, where it is a composite about the resource as a
-    /// whole: then the values of its parts belong together whenever the resource has them. None where a part is found by
-    /// no other parameter alone.
+    /// whole: then the values of its parts belong together whenever the resource has them. None where a part is found
+    /// by no other parameter alone.
     ///
     /// What a part that is a reference is to is asked by more than its value, so such composites have rows.
     pub(super) fn made_of<'a>(&self, others: &[&'a Self]) -> Vec<&'a Self> {

@@ -39,9 +39,9 @@ fn unversioned(text: &str) -> &str {
     text.split_once(VERSION).map_or(text, |(resource, _)| resource)
 }
 
-/// The targets a reference names. It has one format, but nothing prevents a writer from sending several,
-/// and then all of them count, as they do for a compartment. An absolute reference to this server is also an address: by
-/// those rows it is known which resources another base URL concerns.
+/// The targets a reference names. It has one format, but nothing prevents a writer from sending several, and then all
+/// of them count, as they do for a compartment. An absolute reference to this server is also an address: by those rows
+/// it is known which resources another base URL concerns.
 pub(super) fn each<'a>(reference: &'a Value, base_url: &str, out: &mut dyn FnMut(Target<'a>)) {
     let text = |name: &str| reference.get(name).and_then(Value::as_str);
     if let (Some(resource_type), Some(id)) = (text("resourceType"), text("id")) {

@@ -1,7 +1,7 @@
 //! What a caller's scopes leave open, as an [`AccessFilter`] of the store.
 //!
-//! Scopes leave open a union of parts: a patient's compartment, a search, both. A read is compared with the filter; lists
-//! and writes carry it into the statement that lists and the transaction that writes.
+//! Scopes leave open a union of parts: a patient's compartment, a search, both. A read is compared with the filter;
+//! lists and writes carry it into the statement that lists and the transaction that writes.
 //!
 //! # Source
 //! SMART App Launch, scopes; `docs/decisions.md`, "Scopes".

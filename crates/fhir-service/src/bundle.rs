@@ -305,8 +305,8 @@ impl AuthorizedWrite {
 }
 
 /// Authorizes a write. A patch is judged by the document that it makes, so it may be applied to nothing else than the
-/// version that it was judged on: neither to a version the caller guessed nor to another resource that meets its condition
-/// by then.
+/// version that it was judged on: neither to a version the caller guessed nor to another resource that meets its
+/// condition by then.
 async fn authorize_write(
     service: &FhirService,
     context: &RequestContext,

@@ -1,9 +1,9 @@
 //! `/Patient/{id}/$everything`: a patient and all that is in the patient's compartment.
 //!
-//! Types come one after the other, Patient first, each in the order of ids and as far as the caller may list it: by
-//! its scopes, by policies, by the searches its scopes are limited to. A page begins at a type and a place among its
-//! resources, so what is written in the meantime moves no page. Not specified; types the caller may not list are left out,
-//! as a page of a search leaves out what is not reached, and so is what only belongs to the world (practitioners,
+//! Types come one after the other, Patient first, each in the order of ids and as far as the caller may list it: by its
+//! scopes, by policies, by the searches its scopes are limited to. A page begins at a type and a place among its
+//! resources, so what is written in the meantime moves no page. Not specified; types the caller may not list are left
+//! out, as a page of a search leaves out what is not reached, and so is what only belongs to the world (practitioners,
 //! organizations), which is read by itself. `AuditEvent`s, which are about the record and not of it, come when `_type`
 //! names them.
 //!

@@ -43,8 +43,8 @@ pub async fn type_history(
 
 /// Returns the history of all resources, newest first.
 ///
-/// Not specified; it is the histories of the types together, each as far as the caller may read it, and a caller who may
-/// read none is refused.
+/// Not specified; it is the histories of the types together, each as far as the caller may read it, and a caller who
+/// may read none is refused.
 ///
 /// # Errors
 /// Why the caller may read none.
@@ -91,8 +91,8 @@ async fn answer(service: &FhirService, context: &RequestContext, query: &History
     Ok(page_bundle(service, context, (query, &page), &context.parameters))
 }
 
-/// Reads a page. A resource that never existed is not found, in the same words as one whose versions the caller does not
-/// reach.
+/// Reads a page. A resource that never existed is not found, in the same words as one whose versions the caller does
+/// not reach.
 async fn read(service: &FhirService, query: &HistoryQuery) -> Result<HistoryPage, ServiceError> {
     let page = service.resources.read_history(query).await?;
     let HistoryPageRange { since_us, after, .. } = query.window;

@@ -1,12 +1,12 @@
 //! One request at the resource endpoints of the authorization server, from an identified caller to the document that
 //! answers it.
 //!
-//! Owned here: access (scopes and policies become an `AccessFilter`), validation, the write pipeline (validate, convert,
-//! hash secrets, store), searches and lists, Bundles, histories, the operations, and the audit record of each call of an
-//! operation of payers.
+//! Owned here: access (scopes and policies become an `AccessFilter`), validation, the write pipeline (validate,
+//! convert, hash secrets, store), searches and lists, Bundles, histories, the operations, and the audit record of each
+//! call of an operation of payers.
 //!
-//! Refused here: headers, status codes, routes and pages, which are the HTTP crate's; SQL; the clock of the machine. The
-//! rules of OAuth are [`oauth_core`]'s, those of resources [`fhir_store`]'s.
+//! Refused here: headers, status codes, routes and pages, which are the HTTP crate's; SQL; the clock of the machine.
+//! The rules of OAuth are [`oauth_core`]'s, those of resources [`fhir_store`]'s.
 //!
 //! The decision that shapes the crate: **every function takes the [`FhirService`](service::FhirService) and a
 //! [`RequestContext`](request_context::RequestContext) of plain values, and returns a document or a cause.** What a

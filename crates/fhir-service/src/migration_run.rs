@@ -59,8 +59,8 @@ async fn effect(service: &FhirService, write: &ResourceWrite) -> Result<Option<M
     }
 }
 
-/// Returns the effect that installs a package. Nothing is fetched for a migration that is there and done: a start with a
-/// bundle that ran before needs no registry.
+/// Returns the effect that installs a package. Nothing is fetched for a migration that is there and done: a start with
+/// a bundle that ran before needs no registry.
 async fn installation(
     service: &FhirService,
     write: &ResourceWrite,

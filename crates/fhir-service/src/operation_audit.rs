@@ -81,8 +81,8 @@ impl OperationAudit {
     }
 }
 
-/// Returns why a call was refused, in words that hold nothing of the request; `None` where it was not refused: the server
-/// failed, or the request is malformed.
+/// Returns why a call was refused, in words that hold nothing of the request; `None` where it was not refused: the
+/// server failed, or the request is malformed.
 fn why(fault: &ServiceError) -> Option<&'static str> {
     match fault {
         ServiceError::Denied { .. } => Some("not permitted"),

@@ -88,8 +88,8 @@ pub(crate) struct PatchableResource {
 
 /// Returns the version of a resource that the caller may patch, judged by the document the patch makes of it.
 ///
-/// A caller who may not patch does not learn whether the resource is there, nor whether the patch fits: a patch that does
-/// not fit is judged without a document, and refused where it is applied.
+/// A caller who may not patch does not learn whether the resource is there, nor whether the patch fits: a patch that
+/// does not fit is judged without a document, and refused where it is applied.
 ///
 /// # Errors
 /// Why the caller may not, and [`ServiceError::NotFound`].

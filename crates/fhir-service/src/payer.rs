@@ -26,8 +26,8 @@ pub(crate) fn require_async(context: &RequestContext) -> Result<(), PayerOperati
     if context.preferences.responds_async { Ok(()) } else { Err(PayerOperationError::Prefer) }
 }
 
-/// Returns the owner of the caller's jobs: the client, whichever token it comes with. A person has none: an export holds
-/// what the client may see by itself.
+/// Returns the owner of the caller's jobs: the client, whichever token it comes with. A person has none: an export
+/// holds what the client may see by itself.
 ///
 /// # Errors
 /// When the caller is a person or anonymous.
@@ -91,8 +91,8 @@ pub(crate) async fn payor(
     if requester.organization.is_some() { Ok(requester) } else { Err(PayerOperationError::UnresolvedPayor.into()) }
 }
 
-/// Returns the queries that limit what the caller may see of a type by an operation: of each list, a resource has to meet
-/// one query. Policies judge the call itself, scopes reading and searching the type.
+/// Returns the queries that limit what the caller may see of a type by an operation: of each list, a resource has to
+/// meet one query. Policies judge the call itself, scopes reading and searching the type.
 ///
 /// # Errors
 /// Why the caller may see nothing.

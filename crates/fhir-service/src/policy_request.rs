@@ -88,8 +88,8 @@ fn sent_parameters(query: &str) -> Map<String, Value> {
     parameters
 }
 
-/// Returns the headers. One that is sent again becomes a list: a caller cannot put its own value in the place of the one
-/// that a proxy adds.
+/// Returns the headers. One that is sent again becomes a list: a caller cannot put its own value in the place of the
+/// one that a proxy adds.
 fn headers(sent: &RequestHeaders) -> Map<String, Value> {
     let mut headers = Map::new();
     for (name, value) in sent.iter() {

@@ -1,5 +1,5 @@
-//! Security resources (Clients, Users, policies and the like): checked, and their secrets hashed, when they are written;
-//! without secrets when they are shown. The rules are [`oauth_core::registration`]'s.
+//! Security resources (Clients, Users, policies and the like): checked, and their secrets hashed, when they are
+//! written; without secrets when they are shown. The rules are [`oauth_core::registration`]'s.
 
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@
 //! ([`write_conversion`]), the elements that a reader asked for ([`mod@resource_subset`]), and `OperationOutcome`
 //! ([`operation_outcome`]).
 //!
-//! **Refuses** OAuth, HTTP and SQL: it has no status codes but those a Bundle carries in its entries, opens nothing, reads
-//! no clock (the time is an argument in unix microseconds) and makes no random id (the engine brings it). It has no rules
-//! of types: a check of what a patch makes is given to it with the write.
+//! **Refuses** OAuth, HTTP and SQL: it has no status codes but those a Bundle carries in its entries, opens nothing,
+//! reads no clock (the time is an argument in unix microseconds) and makes no random id (the engine brings it). It has
+//! no rules of types: a check of what a patch makes is given to it with the write.
 //!
 //! **Key decision:** deciding is apart from doing. [`transaction_plan`] says as pure functions what a write
 //! means given what is stored; an engine runs two passes of it inside one transaction. So the
@@ -33,13 +33,14 @@
 //!          "resource": {"id": "c1", "organization": {"reference": "urn:uuid:a"}}},
 //!     ],
 //! });
-//! let entries = bundle::parse_request_bundle(body, &|_, text| ConditionalWriteCriteria::parse_element_criteria(text))?.into_entries_by_action();
+//! let parse_criteria = |_: &_, text: &str| ConditionalWriteCriteria::parse_element_criteria(text);
+//! let entries = bundle::parse_request_bundle(body, &parse_criteria)?.into_entries_by_action();
 //! let writes: Vec<_> = entries.writes.into_iter().map(|(_, write)| write).collect();
 //!
 //! // First pass: the condition of the Client found nothing.
 //! let fresh = uuid::Uuid::from_u128(1).into();
-//! let targets: Vec<_> =
-//!     writes.iter().map(|write| transaction_plan::resolve_write_target(write, &[], &fresh)).collect::<Result<_, _>>()?;
+//! let targets = writes.iter().map(|write| transaction_plan::resolve_write_target(write, &[], &fresh));
+//! let targets = targets.collect::<Result<Vec<_>, _>>()?;
 //! let urls = transaction_plan::collect_full_urls(&writes, &targets);
 //!
 //! // Second pass, for the Client.

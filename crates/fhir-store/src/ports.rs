@@ -399,8 +399,8 @@ pub type EngineError = Box<dyn Error + Send + Sync>;
 /// anybody; the source is not.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The engine cannot be used at the moment: it cannot be reached, has no room, or takes no writes. The same call may
-    /// succeed later.
+    /// The engine cannot be used at the moment: it cannot be reached, has no room, or takes no writes. The same call
+    /// may succeed later.
     #[error("the store is not available")]
     Unavailable(#[source] EngineError),
     /// The engine answered with an error that waiting does not mend.

@@ -9,8 +9,8 @@
 //!
 //! **Key decision:** validation is pure, takes time linear in the document, and returns at most [`limits::MAX_ISSUES`]
 //! issues, each with the path as a `FHIRPath`, what was expected and what was found. The definitions are data of
-//! `fhir-store`, which formats and references need as well. **Road not taken:** an evaluator of the whole of `FHIRPath`,
-//! for the sake of the invariants.
+//! `fhir-store`, which formats and references need as well. **Road not taken:** an evaluator of the whole of
+//! `FHIRPath`, for the sake of the invariants.
 //!
 //! # Not validated
 //! - The invariants of the definitions. The few that cost little and that writers break most are written by hand.
@@ -28,7 +28,8 @@
 //! use fhir_validation::validate_fhir_document;
 //! use serde_json::json;
 //!
-//! assert_eq!(validate_fhir_document("Patient", &json!({"resourceType": "Patient", "gender": "female"})), Some(Vec::new()));
+//! let patient = json!({"resourceType": "Patient", "gender": "female"});
+//! assert_eq!(validate_fhir_document("Patient", &patient), Some(Vec::new()));
 //! assert_eq!(validate_fhir_document("Client", &json!({})), None, "R4 has no such type");
 //! ```
 

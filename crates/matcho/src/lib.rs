@@ -4,12 +4,13 @@
 //! ([`PatternCompileError`]), matching ([`CompiledPattern::matches`]), and the conditions that a value does not meet
 //! ([`CompiledPattern::unmet_conditions`]).
 //!
-//! **Refuses** to know what is matched: an access policy of `oauth-core` gives it a request, and nothing here depends on
-//! what a request has in it. No I/O.
+//! **Refuses** to know what is matched: an access policy of `oauth-core` gives it a request, and nothing here depends
+//! on what a request has in it. No I/O.
 //!
-//! **Key decision:** a pattern is compiled once; matching is then total: it never fails, allocates almost nothing and takes
-//! time linear in pattern and value. A value of another type than the pattern requires does not match; that is never an
-//! error. **Road not taken:** regular expressions with look-around and back-references, which have no bound of time.
+//! **Key decision:** a pattern is compiled once; matching is then total: it never fails, allocates almost nothing and
+//! takes time linear in pattern and value. A value of another type than the pattern requires does not match; that is
+//! never an error. **Road not taken:** regular expressions with look-around and back-references, which have no bound of
+//! time.
 //!
 //! **Choices where the language leaves something open**
 //! - A path (`.user.id`) that leads nowhere or to null matches nothing, also when the value is
@@ -28,7 +29,8 @@
 //! use matcho::CompiledPattern;
 //! use serde_json::json;
 //!
-//! let pattern = CompiledPattern::compile(&json!({"user": {"roles": {"$contains": "clerk"}}})).map_err(|mut errors| errors.remove(0))?;
+//! let clerks = json!({"user": {"roles": {"$contains": "clerk"}}});
+//! let pattern = CompiledPattern::compile(&clerks).map_err(|mut errors| errors.remove(0))?;
 //! let request = json!({"user": {"roles": ["nurse"]}});
 //!
 //! let mismatches = pattern.unmet_conditions(Some(&request), &request);

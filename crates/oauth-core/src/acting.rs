@@ -49,8 +49,8 @@ impl PatientAccessRules {
         }
     }
 
-    /// Returns whether `person` may act now for the patient of what it authorized, by the policies of `revision`. Where an
-    /// EHR vouched for the patient when it launched the app, policies are not asked, then as now.
+    /// Returns whether `person` may act now for the patient of what it authorized, by the policies of `revision`. Where
+    /// an EHR vouched for the patient when it launched the app, policies are not asked, then as now.
     pub(crate) async fn may_still_act(
         &self,
         env: &TimeAndRandomness<'_>,
@@ -88,8 +88,8 @@ impl PatientAccessRules {
         Ok(found)
     }
 
-    /// Returns the patients a relative is related to, existing or not; of a Person, also those of each `RelatedPerson` it
-    /// is linked to.
+    /// Returns the patients a relative is related to, existing or not; of a Person, also those of each `RelatedPerson`
+    /// it is linked to.
     async fn related(&self, env: &TimeAndRandomness<'_>, own: &FhirUser) -> Result<Vec<String>, StoreError> {
         let mut patients = Vec::new();
         for target in self.targets(env, own).await? {

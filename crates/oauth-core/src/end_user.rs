@@ -24,8 +24,8 @@ pub struct EndUser {
     pub display_name: String,
     /// Which resource the person is.
     pub fhir_user: Option<FhirUser>,
-    /// Whether the User has a `fhirUser` that is nobody here. Then it is known that the person is somebody, and not who:
-    /// it acts for nobody, and does not count as staff.
+    /// Whether the User has a `fhirUser` that is nobody here. Then it is known that the person is somebody, and not
+    /// who: it acts for nobody, and does not count as staff.
     pub misplaced: bool,
     /// Whether the User is registered with a second factor. This server asks for none, so such a person does not
     /// sign in: with the password alone, the second factor would be lost without a word.

@@ -150,8 +150,8 @@ impl IntrospectionRevocationService {
         Ok(ResourceCaller { identity: CallerIdentity::Client(client), policy_revision: standing.policy_revision })
     }
 
-    /// Returns a refresh token that is good now; `None` for one that is unknown, over, replaced, or whose app or person is
-    /// no longer active.
+    /// Returns a refresh token that is good now; `None` for one that is unknown, over, replaced, or whose app or person
+    /// is no longer active.
     async fn find_refresh_token(
         &self,
         env: &TimeAndRandomness<'_>,

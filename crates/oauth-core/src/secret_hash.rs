@@ -1,9 +1,9 @@
 //! The hashes of client secrets and passwords.
 //!
-//! Two kinds of secret, two costs. A secret that a machine generated with at least 119 random bits cannot be
-//! guessed, so a keyed SHA-256 is as good as any slow function and a token request stays fast
-//! (under 2 µs). Which formats count as generated, `generated.rs` says. Everything else (every human password, every short
-//! or word-like client secret) is stored under Argon2id, about 15 ms of one core and 19 MiB per hash or verification.
+//! Two kinds of secret, two costs. A secret that a machine generated with at least 119 random bits cannot be guessed,
+//! so a keyed SHA-256 is as good as any slow function and a token request stays fast (under 2 µs). Which formats count
+//! as generated, `generated.rs` says. Everything else (every human password, every short or word-like client secret) is
+//! stored under Argon2id, about 15 ms of one core and 19 MiB per hash or verification.
 //!
 //! Nothing here blocks on anything but the processor. A caller in an async context runs whatever
 //! is not [`SecretHash::is_fast_to_verify`] in a bounded blocking pool, otherwise strangers who guess

@@ -23,8 +23,8 @@ use crate::secret_verifier::SecretVerifier;
 use crate::time_and_randomness::TimeAndRandomness;
 use crate::token_issuer::TokenIssuer;
 
-/// The limits of wrong passwords. A right one gives none back: of guesses from the neighborhood of a member, no more are
-/// answered because the member signs in.
+/// The limits of wrong passwords. A right one gives none back: of guesses from the neighborhood of a member, no more
+/// are answered because the member signs in.
 pub(crate) const ATTEMPT_POLICY: ServerAttemptPolicy = ServerAttemptPolicy {
     account_nearby: AttemptRateLimit { at_once: 10, pause_us: 30_000_000 },
     after_success: FailuresAfterSuccess::KeepFailures,
@@ -202,8 +202,8 @@ impl SignInService {
         }
     }
 
-    /// Returns the person of this name; `None` when two have it, because guessing which one is meant could let one in as
-    /// the other.
+    /// Returns the person of this name; `None` when two have it, because guessing which one is meant could let one in
+    /// as the other.
     async fn find(&self, login: &str) -> Result<Option<Arc<EndUser>>, StoreError> {
         if login.is_empty() || login.len() > LOGIN_MAX_BYTES {
             return Ok(None);

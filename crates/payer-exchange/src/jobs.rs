@@ -1,8 +1,8 @@
 //! Jobs: work that outlives its request, and the port to the store of jobs.
 //!
-//! A job belongs to the client that requested it, whichever token the client shows later: for every other caller it does
-//! not exist. What it makes is files of newline-delimited JSON in numbered parts, so that a reader never holds more
-//! than one of them.
+//! A job belongs to the client that requested it, whichever token the client shows later: for every other caller it
+//! does not exist. What it makes is files of newline-delimited JSON in numbered parts, so that a reader never holds
+//! more than one of them.
 //!
 //! # Source
 //! HL7 Bulk Data Access, asynchronous request pattern.

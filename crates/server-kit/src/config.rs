@@ -109,8 +109,8 @@ pub fn non_empty_secret_text(secret: Option<&SecretString>) -> Option<&str> {
     non_empty_secret(secret).map(SecretString::expose_secret)
 }
 
-/// Describes engine and place of a database for the log, without user and password: the Postgres database at `url`, else
-/// the embedded one in `data_dir`.
+/// Describes engine and place of a database for the log, without user and password: the Postgres database at `url`,
+/// else the embedded one in `data_dir`.
 #[must_use]
 pub fn describe_database_for_log(url: Option<&str>, data_dir: &Path) -> String {
     match url.map(Url::parse) {

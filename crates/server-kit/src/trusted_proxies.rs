@@ -113,7 +113,8 @@ impl Peer {
     }
 }
 
-/// Parses an address as proxies write it: bare, or with the port of the connection, which puts an IPv6 address in brackets.
+/// Parses an address as proxies write it: bare, or with the port of the connection, which puts an IPv6 address in
+/// brackets.
 fn forwarded(entry: &[u8]) -> Option<SocketAddr> {
     let entry = std::str::from_utf8(entry).ok()?.trim_ascii();
     let bare = entry.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(entry);

@@ -4,8 +4,8 @@
 //! when the statement is first used; `@` in a fragment is the argument. A storage crate lists its fragments in one
 //! [`SqlFragments`]; those that know no table are in this file.
 //!
-//! **Decision:** the typed drivers with a text per engine. The road not taken is the `Any` driver of `sqlx`, which costs
-//! half the speed and refuses types.
+//! **Decision:** the typed drivers with a text per engine. The road not taken is the `Any` driver of `sqlx`, which
+//! costs half the speed and refuses types.
 
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};

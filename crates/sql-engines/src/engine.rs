@@ -90,8 +90,9 @@ impl EngineTransaction {
     }
 }
 
-/// Runs a query on whichever engine is there: `run!(on, fetch_one: query)`. The query stands in both arms, so each driver
-/// sees its types and nothing is decided at run time but the engine. `execute` returns the number of rows affected.
+/// Runs a query on whichever engine is there: `run!(on, fetch_one: query)`. The query stands in both arms, so each
+/// driver sees its types and nothing is decided at run time but the engine. `execute` returns the number of rows
+/// affected.
 #[macro_export]
 macro_rules! run {
     ($on:expr, execute: $query:expr) => {

@@ -34,9 +34,9 @@ pub use schema::{DatabaseSchema, SchemaFile};
 
 /// The longest time a caller waits for a free connection.
 ///
-/// **Invariant**: on SQLite it is shorter than the time for which the one writer waits for another process. Callers that
-/// came with the writer have their refusal before it has, so none gets the connection at the last moment and waits for
-/// the same lock once more.
+/// **Invariant**: on SQLite it is shorter than the time for which the one writer waits for another process. Callers
+/// that came with the writer have their refusal before it has, so none gets the connection at the last moment and waits
+/// for the same lock once more.
 pub const CONNECTION_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(8);
 /// The idle time after which a Postgres connection is checked before it is used. Busy connections are not checked, that
 /// would be a round trip each.

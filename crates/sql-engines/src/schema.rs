@@ -29,8 +29,8 @@ pub struct SchemaFile {
     pub sqlite: &'static str,
 }
 
-/// Lists the schema files in the folders `postgres` and `sqlite` of a folder, which is named from the file of the caller:
-/// `schema_files!("../schema", 1 => "0001_first.sql")`.
+/// Lists the schema files in the folders `postgres` and `sqlite` of a folder, which is named from the file of the
+/// caller: `schema_files!("../schema", 1 => "0001_first.sql")`.
 #[macro_export]
 macro_rules! schema_files {
     ($folder:literal, $($number:literal => $name:literal),+ $(,)?) => {
@@ -71,7 +71,8 @@ impl SqlFragments for SchemaFragments {
     ];
 }
 
-/// Whether the database has the table below. Creating it `IF NOT EXISTS` would make Postgres log a notice at every start.
+/// Whether the database has the table below. Creating it `IF NOT EXISTS` would make Postgres log a notice at every
+/// start.
 static HAS_SCHEMA: SqlTemplate<SchemaFragments> = SqlTemplate::new("{has_table:schema_file}");
 const CREATE: &str = "CREATE TABLE schema_file (
     number BIGINT PRIMARY KEY,

@@ -1,8 +1,8 @@
 //! Named background tasks that run until their owner stops them.
 //!
-//! A task of a server that ends by itself leaves a server that only seems to run. A [`TaskSet`] reports such an end with
-//! the name of the task, so that the owner can stop the server. It refuses detached tasks: dropping the set aborts all
-//! of them.
+//! A task of a server that ends by itself leaves a server that only seems to run. A [`TaskSet`] reports such an end
+//! with the name of the task, so that the owner can stop the server. It refuses detached tasks: dropping the set aborts
+//! all of them.
 //!
 //! **Decision:** this is a separate crate because the storage crates and the binaries both own tasks, and a storage
 //! crate must not depend on a listener. The road not taken is `tokio_util::task::TaskTracker`, which neither names

@@ -239,8 +239,8 @@ impl Connection {
         self.waits
     }
 
-    /// Sleeps until something arrives on one of these that wait, or it is time for the `next` request and one of them is
-    /// free for it; 30 s at most.
+    /// Sleeps until something arrives on one of these that wait, or it is time for the `next` request and one of them
+    /// is free for it; 30 s at most.
     ///
     /// For delays: where work is measured, the server would be charged for waking whoever asks.
     ///

@@ -1,5 +1,5 @@
-//! The browser client of chat-server in headless Chromium. The script `fixtures/web/bench.mjs` drives it and prints a line
-//! of JSON for each figure.
+//! The browser client of chat-server in headless Chromium. The script `fixtures/web/bench.mjs` drives it and prints a
+//! line of JSON for each figure.
 
 use std::process::{Command, Stdio};
 

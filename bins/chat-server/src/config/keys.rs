@@ -6,8 +6,8 @@ use server_kit::config::non_empty_secret;
 
 use super::value;
 
-/// Fewest characters of a key-encryption secret. Not specified; a shorter one can be guessed by those who have a copy of
-/// the database, in spite of Argon2id.
+/// Fewest characters of a key-encryption secret. Not specified; a shorter one can be guessed by those who have a copy
+/// of the database, in spite of Argon2id.
 const SECRET_MIN_CHARS: usize = 16;
 /// What the `keys` commands read of the configuration.
 pub(super) const KEYS_FLAGS: [&str; 7] = [
@@ -36,14 +36,14 @@ pub(crate) struct KeyConfig {
 pub(crate) enum KeysCommand {
     /// Encrypt the key of the secrets in the database under another secret
     ///
-    /// Its secret until now is --key-encryption-secret; leave it out when there was none. Servers that run go on, and need
-    /// the new secret at their next start.
+    /// Its secret until now is --key-encryption-secret; leave it out when there was none. Servers that run go on, and
+    /// need the new secret at their next start.
     Reseal(ResealArgs),
     /// Give up every API key, open link and waiting letter, as when the secret is lost or has leaked
     ///
-    /// No server may run on the database in the meantime. People get new API keys when they sign in with their passwords, bots
-    /// when their owners make them new ones; links and invitations are made or sent again. --key-encryption-secret is the
-    /// secret from now on.
+    /// No server may run on the database in the meantime. People get new API keys when they sign in with their
+    /// passwords, bots when their owners make them new ones; links and invitations are made or sent again.
+    /// --key-encryption-secret is the secret from now on.
     Discard,
 }
 

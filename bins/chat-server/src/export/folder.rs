@@ -1,5 +1,5 @@
-//! The folder of an export that is being written. It and its files are their owner's alone: they hold what people wrote to
-//! each other.
+//! The folder of an export that is being written. It and its files are their owner's alone: they hold what people wrote
+//! to each other.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};

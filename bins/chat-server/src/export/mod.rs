@@ -1,5 +1,5 @@
-//! The command `export`: writes the organization into a folder, in the layout that `import` reads. A server does the same
-//! for administrators who request an export, and packs the folder ([`ExportWorker`]).
+//! The command `export`: writes the organization into a folder, in the layout that `import` reads. A server does the
+//! same for administrators who request an export, and packs the folder ([`ExportWorker`]).
 //!
 //! What it writes is the organization at one moment: it is read in one transaction, beside servers that run on. The
 //! bytes of files are fetched after it; one that was deleted in the meantime is counted. The folder has another name

@@ -1,13 +1,14 @@
 //! The task that writes the exports which administrators request, and removes archives whose time is over.
 //!
 //! An export is taken by a commit to the realm, so one node of several writes it. The node says once a minute that it
-//! still does; an export whose node was killed is marked as failed within five minutes by any node. The archive is in the
-//! store of files before the export is marked as complete. What a node leaves behind in either place is removed by what
-//! the realm says: bytes of an export that failed or was deleted have no use.
+//! still does; an export whose node was killed is marked as failed within five minutes by any node. The archive is in
+//! the store of files before the export is marked as complete. What a node leaves behind in either place is removed by
+//! what the realm says: bytes of an export that failed or was deleted have no use.
 //!
 //! The organization is written to a folder of the data directory and packed from there, because the rows of its files
 //! come in turns, and a tar archive needs the size of each file first. So an export needs as much room as its folder
-//! and its archive together. Writing and packing run on a thread for blocking work, which gives up when the server stops.
+//! and its archive together. Writing and packing run on a thread for blocking work, which gives up when the server
+//! stops.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};

@@ -73,8 +73,8 @@ impl HttpBouncer {
         self.uuid("user", user_id.0)
     }
 
-    /// Not specified; bouncers know users by UUIDs that no other server has. Ours follow from what this server is called
-    /// there and from the number, so that every node and every run has the same ones and nothing has to be kept.
+    /// Not specified; bouncers know users by UUIDs that no other server has. Ours follow from what this server is
+    /// called there and from the number, so that every node and every run has the same ones and nothing has to be kept.
     fn uuid(&self, of: &str, number: i64) -> String {
         let digest = Sha256::new().chain_update(&self.id).chain_update([0]).chain_update(of).chain_update([0]);
         let digest = digest.chain_update(number.to_be_bytes()).finalize();

@@ -129,7 +129,8 @@ async fn a_client_that_is_read_edited_and_put_back_keeps_its_secret() {
                 let bundle = json!({"resourceType": "Bundle", "type": kind, "entry": [entry, entry]});
                 let answer = world.post(&format!("{prefix}/")).by_root().json(&bundle).send().await;
                 let status = answer.status.as_u16();
-                // A transaction may not name a resource twice; what the first entry of a batch wrote is kept by the second.
+                // A transaction may not name a resource twice; what the first entry of a batch wrote is kept by the
+                // second.
                 assert!(status == 200 || kind == "transaction", "{answer:?}");
                 assert!(admits(world, SECRET).await, "{path} in a {kind}");
             }

@@ -9,8 +9,8 @@
 //! build of SQLite plans every statement anew for every value, here and in the server. It ends when nobody asks any
 //! more.
 //!
-//! There are two limits of a write: `insert` is 32 rows in a table of its own, `rows` is all rows that the server writes
-//! for 32 Observations ([`copies`]), in one transaction.
+//! There are two limits of a write: `insert` is 32 rows in a table of its own, `rows` is all rows that the server
+//! writes for 32 Observations ([`copies`]), in one transaction.
 
 mod copies;
 

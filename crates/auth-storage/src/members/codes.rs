@@ -24,8 +24,8 @@ const INSERT: &str = "INSERT INTO authorization_code
     (hash, client_id, family_id, grant_id, authorization_json, expires_s)
 SELECT $1, $2, $3, g.id, $5, $6 FROM member_grant g WHERE g.id = $4";
 /// Codes under grants that are there, of many who come back at one moment: `$1` is `[[hash in hex, app, family, grant,
-/// authorization, expiry], …]`; returned are the hashes of those that were stored. Nothing is written of a grant, nor is it
-/// locked: a code that is stored while its grant goes away finds none.
+/// authorization, expiry], …]`; returned are the hashes of those that were stored. Nothing is written of a grant, nor
+/// is it locked: a code that is stored while its grant goes away finds none.
 static INSERT_MANY: Sql = Sql::new(
     "INSERT INTO authorization_code (hash, client_id, family_id, grant_id, authorization_json, expires_s)
 SELECT {from_hex:e.value ->> 0}, e.value ->> 1, e.value ->> 2, g.id, e.value ->> 4, CAST(e.value ->> 5 AS BIGINT)

@@ -6,8 +6,9 @@
 //! history as much as what we overwrite.
 //!
 //! Not specified; what no trigger sees (`TRUNCATE`, `DROP TABLE`, `REPLACE` on SQLite) takes the standing documents
-//! with it; a table that was dropped is made again, without them. Their rows of the history are passed over when they are read, as every document that cannot be read. Rows
-//! of a former version have their documents whether they stand or not, and stay as they are.
+//! with it; a table that was dropped is made again, without them. Their rows of the history are passed over when they
+//! are read, as every document that cannot be read. Rows of a former version have their documents whether they stand or
+//! not, and stay as they are.
 
 use fhir_resource::ResourceType;
 

@@ -392,8 +392,8 @@ pub(super) fn groups(tests: &[IndexEntryPredicate], contains: &str) -> Vec<Group
     groups
 }
 
-/// Most sets that a list of ranges or texts is looked up in one by one, each with its bounds; for a longer list all rows
-/// of the parameter are read once.
+/// Most sets that a list of ranges or texts is looked up in one by one, each with its bounds; for a longer list all
+/// rows of the parameter are read once.
 const BOUNDED_MAX: usize = 16;
 
 /// Groups as the sets of a union.

@@ -58,8 +58,8 @@ impl Pending {
         Self { index: db.known_index(), ..Self::default() }
     }
 
-    /// Nothing yet, of a transaction that is done again when it fails for [`crate::fault::is_strewn_row`]: then what is new by
-    /// the rules is not compared with what is there, which on Postgres is a third of storing it.
+    /// Nothing yet, of a transaction that is done again when it fails for [`crate::fault::is_strewn_row`]: then what is
+    /// new by the rules is not compared with what is there, which on Postgres is a third of storing it.
     pub(crate) fn repeated(db: &AuthDatabase) -> Self {
         let known = if db.has_strewn_rows() { Known::Perhaps } else { Known::No };
         Self { known, ..Self::new(db) }

@@ -58,8 +58,8 @@ impl Writer<'_, '_> {
         let Parts { with, total } = parts;
         let keys = order.keys_column(self.statement.dialect());
         let quoted = self.page.table.quoted();
-        // Resources are joined to the page last, each by its id: joined to it in parentheses, SQLite copies them all into
-        // a table first.
+        // Resources are joined to the page last, each by its id: joined to it in parentheses, SQLite copies them all
+        // into a table first.
         let joined = match self.statement.dialect() {
             SqlDialect::Postgres => {
                 format!("LEFT JOIN LATERAL (SELECT x.* FROM {quoted} x WHERE x.id = page.id OFFSET 0) t ON TRUE")

@@ -2,8 +2,8 @@
 //! rows.
 //!
 //! A step of a plan either looks rows up, by the key of an index down to a value, or it walks: it begins somewhere and
-//! reads until it is stopped. Only what ends with the page may walk, and no walk may be sorted, because sorting reads it
-//! to its end.
+//! reads until it is stopped. Only what ends with the page may walk, and no walk may be sorted, because sorting reads
+//! it to its end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,11 +1,10 @@
 //! The Unicode emoji this server knows: names to code points and back.
 //!
-//! Clients of this API name emoji in their own way, which no published list of short names follows;
-//! the table beside this file is therefore the project's own. Which emoji there are and their codes are those of the npm
-//! package `emoji-datasource` (`cargo xtask emoji`). Each line of `names.tsv` holds, separated
-//! by tabs: the code (lower-case hexadecimal code points joined with `-`), the presentation (`e`: shown as
-//! an emoji as it stands; `t`: plain text unless the selector U+FE0F follows), the canonical name, and the
-//! other names separated by spaces.
+//! Clients of this API name emoji in their own way, which no published list of short names follows; the table beside
+//! this file is therefore the project's own. Which emoji there are and their codes are those of the npm package
+//! `emoji-datasource` (`cargo xtask emoji`). Each line of `names.tsv` holds, separated by tabs: the code (lower-case
+//! hexadecimal code points joined with `-`), the presentation (`e`: shown as an emoji as it stands; `t`: plain text
+//! unless the selector U+FE0F follows), the canonical name, and the other names separated by spaces.
 //!
 //! The index over it is built at first use (well under a millisecond) and is never changed.
 //!

@@ -1,9 +1,9 @@
 //! Files: what people upload, and the pictures that are made of it.
 //!
 //! Their bytes are in a [`FileStore`], under keys of our own making ([`FileKey`]); a file is never changed, only
-//! deleted. What a file is ([`MediaType`]) is judged by its bytes alone. An upload may be read by who uploaded it and by who
-//! may read one of the messages that use it; the pictures of users and custom emoji are for everybody who knows their
-//! names.
+//! deleted. What a file is ([`MediaType`]) is judged by its bytes alone. An upload may be read by who uploaded it and
+//! by who may read one of the messages that use it; the pictures of users and custom emoji are for everybody who knows
+//! their names.
 
 mod attachment;
 mod key;

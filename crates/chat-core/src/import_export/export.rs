@@ -139,8 +139,8 @@ pub trait ExportStore: Send + Sync {
     /// [`OrganizationExport::write_message_references`].
     async fn export_organization(&self, export: &mut OrganizationExport<'_>) -> Result<(), ExportError>;
 
-    /// Returns the size of the organization. Messages are counted up to one more than so many; the count reads the index
-    /// of their numbers.
+    /// Returns the size of the organization. Messages are counted up to one more than so many; the count reads the
+    /// index of their numbers.
     async fn organization_size(&self, messages_max: u64) -> Result<OrganizationSize, StoreError>;
 }
 

@@ -1,7 +1,7 @@
 //! From what someone wants to say to a message that waits to be sent.
 //!
-//! Everything that follows from the realm is decided here. Two things only the store knows, and only rare messages ask for
-//! them: the users who took part in a topic, and whether people have written to each other before
+//! Everything that follows from the realm is decided here. Two things only the store knows, and only rare messages ask
+//! for them: the users who took part in a topic, and whether people have written to each other before
 //! ([`super::send::compose_message`] asks for them).
 
 use std::collections::BTreeSet;
@@ -149,9 +149,9 @@ impl MessageReceivers<'_> {
     }
 }
 
-/// Decides whether the sender may send the message, renders it, and finds whom it concerns. Refuses by the first of: the
-/// topic, the text, the name of the channel or a receiver is none; the sender may not write there; they may not mention
-/// everybody or a group.
+/// Decides whether the sender may send the message, renders it, and finds whom it concerns. Refuses by the first of:
+/// the topic, the text, the name of the channel or a receiver is none; the sender may not write there; they may not
+/// mention everybody or a group.
 pub(super) fn draft(
     setting: &RenderSettings<'_>,
     realm: &RealmSnapshot,

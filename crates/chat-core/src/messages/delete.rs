@@ -46,8 +46,8 @@ pub async fn delete_message(
 /// caller again before each of them.
 ///
 /// # Errors
-/// When the caller is not an administrator or the channel or the topic is not there for them, or the server failed. What
-/// is deleted by then is deleted.
+/// When the caller is not an administrator or the channel or the topic is not there for them, or the server failed.
+/// What is deleted by then is deleted.
 pub async fn delete_topic(
     ports: &MessageWorkflowContext<'_>,
     caller: &User,

@@ -1,6 +1,7 @@
 //! A message that its caller may read, and writes that were decided on it.
 //!
-//! A decision on a message is taken again when, before it was written, the message or the rules of the realm had changed.
+//! A decision on a message is taken again when, before it was written, the message or the rules of the realm had
+//! changed.
 
 use std::sync::Arc;
 

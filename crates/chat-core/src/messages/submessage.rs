@@ -15,8 +15,8 @@ use crate::permission::access::may_react_or_edit;
 /// Adds a submessage to a poll or todo-list message.
 ///
 /// # Errors
-/// See [`WidgetError`](crate::messages::widget::WidgetError); when the message is not there for the caller, or the server
-/// failed.
+/// See [`WidgetError`](crate::messages::widget::WidgetError); when the message is not there for the caller, or the
+/// server failed.
 pub async fn add_submessage(
     ports: &MessageWorkflowContext<'_>,
     widgets: &dyn SubmessageStore,

@@ -77,8 +77,8 @@ pub enum TopicVisibilityPolicyError {
 /// Sets a user's visibility policy for a topic, which may be set already, and notifies their own clients. It can be so
 /// already.
 ///
-/// Back to [`TopicVisibilityPolicy::Inherit`] leads a way from channels the user sees no longer, but was in or chose something
-/// in.
+/// Back to [`TopicVisibilityPolicy::Inherit`] leads a way from channels the user sees no longer, but was in or chose
+/// something in.
 ///
 /// # Errors
 /// See [`TopicVisibilityPolicyError`].

@@ -3,9 +3,9 @@
 //! The rule is [`attempt_limits::password_attempt_limits`]. An account is an e-mail address as
 //! [`crate::model::user::fold_case`] returns it.
 //!
-//! The specification shows no limits. Servers of this family allow five wrong passwords in half an hour for a name; this
-//! server applies that number to a name and a neighborhood together, because for the name alone a stranger who knows it
-//! could lock its owner out for good. A right password gives all tries back, as theirs does.
+//! The specification shows no limits. Servers of this family allow five wrong passwords in half an hour for a name;
+//! this server applies that number to a name and a neighborhood together, because for the name alone a stranger who
+//! knows it could lock its owner out for good. A right password gives all tries back, as theirs does.
 
 use attempt_limits::password_attempt_limits::{AttemptRateLimit, FailuresAfterSuccess, ServerAttemptPolicy};
 

@@ -102,7 +102,8 @@ fn listed_consents() -> Vec<SchemaMember> {
     vec![required_schema_member("export_consents", JsonSchema::list(consent))]
 }
 
-/// An archive, to administrators: with the session of a browser or an API key, as for uploads. The address is no secret.
+/// An archive, to administrators: with the session of a browser or an API key, as for uploads. The address is no
+/// secret.
 async fn download(call: RawCall<AuthenticatedCaller>, _: Body) -> Result<Response, ApiError> {
     let name = call.path_text("name")?;
     let id = DataExport::number_in(name).ok_or(OrganizationItemError::NoFile)?;

@@ -20,8 +20,8 @@ pub(super) const FORM_MAX_BYTES: usize = 16 * 1024;
 /// The longest password, in bytes, as on the page of an invitation.
 pub(super) const PASSWORD_MAX_BYTES: usize = 1024;
 
-/// A form that a browser sent, with the head of its request. A form that cannot be read is an empty one, so that the page
-/// says what is missing.
+/// A form that a browser sent, with the head of its request. A form that cannot be read is an empty one, so that the
+/// page says what is missing.
 pub(super) struct SubmittedForm<F> {
     pub(super) fields: F,
     pub(super) headers: HeaderMap,

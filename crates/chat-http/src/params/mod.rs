@@ -5,7 +5,9 @@
 //! what the endpoint does not support falls out by difference, and nobody has to list it.
 //!
 //! ```
-//! use chat_http::params::{JsonParam, ParamError, EndpointParams, ParamReader, TrimmedTextParam, EnumWordParam, WordEnum};
+//! use chat_http::params::{
+//!     EndpointParams, EnumWordParam, JsonParam, ParamError, ParamReader, TrimmedTextParam, WordEnum,
+//! };
 //!
 //! #[derive(Debug, Clone, Copy, PartialEq)]
 //! enum Op { Start, Stop }

@@ -1,10 +1,10 @@
 //! Everything that a node keeps of the database in memory.
 //!
-//! A node answers most requests from here. Each cache has the same two verbs: `apply` takes in the next record of the log,
-//! and `reset` drops everything when a part of the log is gone that this node has not read.
+//! A node answers most requests from here. Each cache has the same two verbs: `apply` takes in the next record of the
+//! log, and `reset` drops everything when a part of the log is gone that this node has not read.
 //!
-//! **Invariant**: [`Memory::apply`] is called with the records of the log in their order and without a hole. What a cache
-//! does not understand it drops, so an event of a later version costs time and not truth.
+//! **Invariant**: [`Memory::apply`] is called with the records of the log in their order and without a hole. What a
+//! cache does not understand it drops, so an event of a later version costs time and not truth.
 //!
 //! | Cache | Holds | Valid until | Bound | Saves |
 //! |---|---|---|---|---|
@@ -18,14 +18,15 @@
 //!
 //! The figures are those of `docs/performance-log.md`.
 //!
-//! **How stale a node may be.** The node that commits applies its records before it answers. Other nodes are notified, and
-//! look at the head of the log three times in half a second ([`freshness::LEASE`]); a request that finds a node's knowledge
-//! older than that asks for the head first. So a key that was revoked opens nothing half a second after the commit, and
-//! reads that must follow what another node answered ([`crate::store::Shared::hear_all`]) ask always. A queue that another
-//! node deleted may be found for the second that a lost connection takes to come back.
+//! **How stale a node may be.** The node that commits applies its records before it answers. Other nodes are notified,
+//! and look at the head of the log three times in half a second ([`freshness::LEASE`]); a request that finds a node's
+//! knowledge older than that asks for the head first. So a key that was revoked opens nothing half a second after the
+//! commit, and reads that must follow what another node answered ([`crate::store::Shared::hear_all`]) ask always. A
+//! queue that another node deleted may be found for the second that a lost connection takes to come back.
 //!
-//! Three memories do not follow the log and are not here: who was there (`presence.rs`, read by the number of its batch),
-//! who is typing (`typing.rs`, lasts for seconds), and what queues confirmed (`queue.rs`, this node's own notes).
+//! Three memories do not follow the log and are not here: who was there (`presence.rs`, read by the number of its
+//! batch), who is typing (`typing.rs`, lasts for seconds), and what queues confirmed (`queue.rs`, this node's own
+//! notes).
 
 pub(crate) mod channel_windows;
 pub(crate) mod freshness;

@@ -12,8 +12,8 @@ macro_rules! numbered {
     };
 }
 
-/// A channel is even, a set of users odd. Every message is in one of 40 channels but each tenth, which is to one of 1,000
-/// sets of users.
+/// A channel is even, a set of users odd. Every message is in one of 40 channels but each tenth, which is to one of
+/// 1,000 sets of users.
 pub(super) const FILL: &[&str] = &[
     numbered!("1000", "INSERT INTO account (id, email_key, document) SELECT i, 'user' || i, '{}' FROM step"),
     numbered!("1000", "INSERT INTO credential (user_id, key_hash) SELECT i, 'key' || i FROM step"),

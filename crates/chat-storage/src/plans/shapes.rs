@@ -1,5 +1,5 @@
-//! Every shape of a statement that finds messages, with values that make it hard: words that are in everything, channels
-//! with few messages, senders who are elsewhere.
+//! Every shape of a statement that finds messages, with values that make it hard: words that are in everything,
+//! channels with few messages, senders who are elsewhere.
 
 use sql_engines::SqlDialect;
 
@@ -8,8 +8,8 @@ use crate::candidate_query::index_walk::IndexWalk;
 use crate::candidate_query::word_search::WordSearch;
 use crate::candidate_query::{CandidateQuery, ReadDirection};
 
-/// Pages of Postgres that a page of 51 messages may take: each is looked up in two tables, along indexes of a few levels.
-/// Everything there is takes a hundred times as many.
+/// Pages of Postgres that a page of 51 messages may take: each is looked up in two tables, along indexes of a few
+/// levels. Everything there is takes a hundred times as many.
 const PAGES_MAX: u64 = 1_500;
 
 /// A statement that finds messages.

@@ -3,9 +3,9 @@
 //! An export writes millions of documents of which nothing is asked, and taking each apart into values costs several
 //! times what reading it does. So its text is copied member by member, checked to be JSON on the way; only an object
 //! that is a reference or an extension in the native format is taken apart, and rewritten by the rule that converts
-//! values. Those rules stay in one place: this module knows by their names which objects they may concern. Only what most
-//! of these objects are is written here as well: a reference that is a type and an id and nothing else. What stays as it
-//! is spelled, and has no blanks in between, is copied at once.
+//! values. Those rules stay in one place: this module knows by their names which objects they may concern. Only what
+//! most of these objects are is written here as well: a reference that is a type and an id and nothing else. What stays
+//! as it is spelled, and has no blanks in between, is copied at once.
 
 use std::borrow::Cow;
 

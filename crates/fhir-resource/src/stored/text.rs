@@ -18,7 +18,8 @@ pub struct StoredResourceText {
     pub version: i64,
     /// When this version was written, unix microseconds.
     pub updated_us: i64,
-    /// What [`StoredResource::resource`] is, as JSON; an engine that lets users write past the rules may hold anything here.
+    /// What [`StoredResource::resource`] is, as JSON; an engine that lets users write past the rules may hold anything
+    /// here.
     pub body: String,
 }
 

@@ -101,8 +101,8 @@ pub struct ElementDefinition {
     pub is_choice: bool,
     /// The least number of values.
     pub min: u32,
-    /// The greatest number of values; `u32::MAX` where there is no bound. An element with more than 1 is a list in JSON,
-    /// however many values there are.
+    /// The greatest number of values; `u32::MAX` where there is no bound. An element with more than 1 is a list in
+    /// JSON, however many values there are.
     pub max: u32,
     /// Whether it is part of a summary of the object that has it.
     pub is_summary: bool,

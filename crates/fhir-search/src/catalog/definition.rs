@@ -66,8 +66,8 @@ pub enum SearchParameterDefinitionError {
     Number(i64),
 }
 
-/// The type that the expressions of quantities name and that no quantity is: it is many values, and R4 does not say which
-/// of them would count.
+/// The type that the expressions of quantities name and that no quantity is: it is many values, and R4 does not say
+/// which of them would count.
 const UNCOMPARED: &str = "SampledData";
 
 /// The longest list of types one definition has.

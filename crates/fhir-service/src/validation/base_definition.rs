@@ -1,8 +1,8 @@
 //! Validation of what is written at the FHIR endpoint, by the base definition of its type.
 //!
-//! A document of an R4 type that does not conform is refused as a whole, with every issue. Not specified whether that can
-//! be switched off; it cannot, because readers of `/fhir` may rely on what every FHIR server promises, and a server that
-//! takes a misspelled element silently loses what its writer meant.
+//! A document of an R4 type that does not conform is refused as a whole, with every issue. Not specified whether that
+//! can be switched off; it cannot, because readers of `/fhir` may rely on what every FHIR server promises, and a server
+//! that takes a misspelled element silently loses what its writer meant.
 //!
 //! The native endpoint stores what it is sent, as it is sent: the specification has Clients written there whose
 //! extensions must not be rewritten, and the platform's own types are not types of R4. So it judges nothing. At the
@@ -38,8 +38,8 @@ pub(crate) fn check_write(format: ResourceFormat, write: ResourceWrite) -> Resul
     Ok(write)
 }
 
-/// Checks that a resource that is created at the FHIR endpoint names its type: `{}` is not a Patient. Not specified for an
-/// update; the platform lets a body leave out what its address contains with the id.
+/// Checks that a resource that is created at the FHIR endpoint names its type: `{}` is not a Patient. Not specified for
+/// an update; the platform lets a body leave out what its address contains with the id.
 fn check_type(format: ResourceFormat, kind: &ResourceType, body: &Value) -> Result<(), ServiceError> {
     let is_silent = body.as_object().is_some_and(|members| !members.contains_key("resourceType"));
     if format == ResourceFormat::Fhir && is_silent && type_definitions::is_r4_resource_type(kind.as_str()) {

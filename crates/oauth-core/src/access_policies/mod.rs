@@ -20,7 +20,8 @@
 //!     "link": [{"reference": "Client/partner"}],
 //!     "matcho": {"uri": "#^/fhir/Patient", "request-method": {"$enum": ["get", "post"]}},
 //! });
-//! let book = CompiledPolicies::compile(&StoredAccessPolicies { revision: 1, policies: vec![("partner-reads".into(), partner)] });
+//! let policies = vec![("partner-reads".into(), partner)];
+//! let book = CompiledPolicies::compile(&StoredAccessPolicies { revision: 1, policies });
 //! let subject = PolicyEvaluationSubject { client_id: Some("partner"), ..PolicyEvaluationSubject::default() };
 //! let request = json!({"uri": "/fhir/Patient/1", "request-method": "get"});
 //! assert!(matches!(book.evaluate_without_database(&subject, || request), CombinedPolicyDecision::Allowed { .. }));

@@ -277,7 +277,8 @@ impl ClientAuthenticator {
     /// Returns whether an `Authorization` header that came from `address` is the bootstrap administrator's.
     ///
     /// # Errors
-    /// [`ClientAuthenticationError::TooManyAttempts`] where wrong secrets of the administrator came from there too often.
+    /// [`ClientAuthenticationError::TooManyAttempts`] where wrong secrets of the administrator came from there too
+    /// often.
     pub(crate) fn is_root(
         &self,
         env: &TimeAndRandomness<'_>,

@@ -212,7 +212,8 @@ pub enum JwkSetError {
 }
 
 impl UsableJwkSet {
-    /// Reads a fetched set. A key is there once for each algorithm it verifies. Keys this server cannot use are skipped, as RFC 7517, section 5 asks.
+    /// Reads a fetched set. A key is there once for each algorithm it verifies. Keys this server cannot use are
+    /// skipped, as RFC 7517, section 5 asks.
     ///
     /// # Errors
     /// Any [`JwkSetError`].

@@ -5,13 +5,15 @@
 //!
 //! ```
 //! # use std::sync::Arc;
-//! # use oauth_core::{time_and_randomness::TimeAndRandomness, form_fields::FormFields, memory_store::*, settings::AuthorizationSettings, token_endpoint::TokenRequest};
+//! # use oauth_core::{form_fields::FormFields, memory_store::*, settings::AuthorizationSettings};
+//! # use oauth_core::{time_and_randomness::TimeAndRandomness, token_endpoint::TokenRequest};
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let random = SeededRandom::new(1);
 //! let env = TimeAndRandomness { now_us: 1_767_225_600_000_000, random: &random };
 //! let store = Arc::new(MemoryAuthorizationStore::default());
-//! let server = store.open_server(&env, AuthorizationSettings::new("https://payer.example", "http://payer.example/fhir")).await?;
+//! let settings = AuthorizationSettings::new("https://payer.example", "http://payer.example/fhir");
+//! let server = store.open_server(&env, settings).await?;
 //! let secret = oauth_core::secret_hash::hash_client_secret(&env, server.secrets.pepper(), b"s3cr3t")?.to_text();
 //! let client = serde_json::json!({"grant_types": ["client_credentials"], "secret": secret, "scope": ["system/*.rs"]});
 //! store.put_resource("Client", "service", client);

@@ -180,8 +180,8 @@ pub trait AccessTokenStore: Send + Sync {
     /// that version says. Returns whether it was stored, after it is durable.
     async fn store_opaque_token(&self, token: OpaqueTokenRecord, client_version: i64) -> Result<bool, StoreError>;
     /// Returns the opaque token with this hash, revoked or not, expired or not, and the standing of its parties at the
-    /// moment of the one statement that both are read by: what a [`CallerStatusQuery`] of its Client, its identifier and,
-    /// where its claims have a `sid`, of that family and of the User who is its `sub` is answered.
+    /// moment of the one statement that both are read by: what a [`CallerStatusQuery`] of its Client, its identifier
+    /// and, where its claims have a `sid`, of that family and of the User who is its `sub` is answered.
     async fn find_opaque_token(
         &self,
         hash: &SecretSha256,

@@ -14,14 +14,15 @@
 //!   average;
 //! - five characters occur twice, or five in a row are the same or follow each other, as in `12345`;
 //! - of base32: fewer than two digits, or vowels are more than three tenths of the letters, as in words;
-//! - of the last format: fewer than a third of the neighbours are of different classes (capital, small, digit, sign), more
-//!   than two thirds stand in runs of four and more letters of one case, or capitals begin words: each is followed by a
-//!   small letter, or, in less than [`LONG_CHARS`] characters, no two stand side by side or they are fewer than a quarter.
+//! - of the last format: fewer than a third of the neighbours are of different classes (capital, small, digit, sign),
+//!   more than two thirds stand in runs of four and more letters of one case, or capitals begin words: each is followed
+//!   by a small letter, or, in less than [`LONG_CHARS`] characters, no two stand side by side or they are fewer than a
+//!   quarter.
 //!
-//! **Cost** of a wrong answer: a random secret that is taken for a made-up one (of random UUIDs, hexadecimal and
-//! 43 characters of base64url under 1 %, of 20 alphanumerics 8 %, of base32 16 %) is verified by Argon2id once for each
-//! version of its Client. A made-up secret that is taken for a random one is under a fast hash, so the rules lean to the
-//! other side.
+//! **Cost** of a wrong answer: a random secret that is taken for a made-up one (of random UUIDs, hexadecimal and 43
+//! characters of base64url under 1 %, of 20 alphanumerics 8 %, of base32 16 %) is verified by Argon2id once for each
+//! version of its Client. A made-up secret that is taken for a random one is under a fast hash, so the rules lean to
+//! the other side.
 
 use std::collections::HashSet;
 

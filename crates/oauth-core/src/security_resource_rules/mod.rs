@@ -12,9 +12,9 @@
 //! holds hashes, and sealing it again would destroy them. So what is sealed is always what came
 //! from outside, never what came from storage.
 //!
-//! Elements that are not described are kept unchecked, because documents of the platform carry more
-//! fields than the specification shows, unless their name is nearly that of a described one. The described ones are checked, because a Client that is
-//! stored with `pkce: "true"` is one whose owner believes something false.
+//! Elements that are not described are kept unchecked, because documents of the platform carry more fields than the
+//! specification shows, unless their name is nearly that of a described one. The described ones are checked, because a
+//! Client that is stored with `pkce: "true"` is one whose owner believes something false.
 //!
 //! ```
 //! use oauth_core::security_resource_rules::{find_storage_obstacles, redact_secrets};

@@ -69,8 +69,8 @@ pub struct ResourceSecretHashing<'a> {
     pub pepper: &'a Pepper,
     /// Fewest characters of a new password.
     pub password_min_chars: usize,
-    /// The resource as it is stored, where there is one: a secret that it has already keeps its hash, so that writing it
-    /// again changes nothing and ends no token.
+    /// The resource as it is stored, where there is one: a secret that it has already keeps its hash, so that writing
+    /// it again changes nothing and ends no token.
     pub held: Option<&'a Value>,
 }
 

@@ -135,8 +135,8 @@ fn decide(who: &AuthenticatedClient, requested: Option<&ScopeSet>) -> Result<Opt
 /// gets one: what comes out empty is refused.
 ///
 /// A scope broader than the registration is narrowed; one that is disjoint from it refuses the request
-/// (`docs/decisions.md`, "Scopes"). Without `scope` the Client gets all it is registered for that exists in this grant: SMART
-/// Backend Services requires the parameter, but clients of the UDAP family send none.
+/// (`docs/decisions.md`, "Scopes"). Without `scope` the Client gets all it is registered for that exists in this grant:
+/// SMART Backend Services requires the parameter, but clients of the UDAP family send none.
 fn decide_scopes(client: &Client, requested: Option<&ScopeSet>) -> Result<Option<ScopeSet>, TokenError> {
     let granted = match (&client.scope, requested) {
         (None, None) => return Ok(None),

@@ -63,9 +63,9 @@ impl<'a> MemberTokenRequest<'a> {
         self.settings.profile.lifetime_s.unwrap_or(USER_TOKEN_DEFAULT_LIFETIME_S)
     }
 
-    /// Only a person who was asked for it gives access beyond the visit, and only to an app that is
-    /// registered for it (`docs/decisions.md`, "Scopes"). What comes through the browser is never accompanied by a refresh
-    /// token (RFC 6749, section 4.2.2).
+    /// Only a person who was asked for it gives access beyond the visit, and only to an app that is registered for it
+    /// (`docs/decisions.md`, "Scopes"). What comes through the browser is never accompanied by a refresh token (RFC
+    /// 6749, section 4.2.2).
     fn gets_refresh_token(&self) -> bool {
         let grant = self.authorization.grant;
         grant != GrantType::Implicit && self.settings.refresh_token && self.authorization.grants_scope("offline_access")

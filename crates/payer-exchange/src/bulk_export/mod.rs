@@ -1,8 +1,8 @@
 //! Bulk export: what a request asks for, and the line that a resource becomes.
 //!
-//! [`ExportParameters`] reads the parameters of a kick-off and refuses by name what is not served. [`ExportWork`] is what a
-//! worker needs, as the job keeps it. [`ExportLineWriter`] decides row by row what is part of the export and writes it, without
-//! reading a document where nothing has to be looked at.
+//! [`ExportParameters`] reads the parameters of a kick-off and refuses by name what is not served. [`ExportWork`] is
+//! what a worker needs, as the job keeps it. [`ExportLineWriter`] decides row by row what is part of the export and
+//! writes it, without reading a document where nothing has to be looked at.
 //!
 //! # Source
 //! HL7 Bulk Data Access; `docs/decisions.md`, "Exports".

@@ -77,8 +77,8 @@ pub enum ExportSubjects {
 pub enum ElementSelection {
     /// All of it.
     Whole,
-    /// No prior authorizations of drugs, no amounts of money; of claims only those served since `claims_since_us`, unix microseconds,
-    /// where it says when.
+    /// No prior authorizations of drugs, no amounts of money; of claims only those served since `claims_since_us`, unix
+    /// microseconds, where it says when.
     DaVinci {
         /// `None` for claims of any time.
         claims_since_us: Option<i64>,

@@ -3,7 +3,8 @@
 //! The HTTP library has one time limit for both, which begins when the response before was sent: a client that reuses a
 //! connection for its next request would have as little time as one that sends a head byte by byte. So both are
 //! measured here, by a stream that reports when bytes are read and written
-//! ([`ObservedStream`](super::detach::ObservedStream)), and by marks where a head was complete and a response was given.
+//! ([`ObservedStream`](super::detach::ObservedStream)), and by marks where a head was complete and a response was
+//! given.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

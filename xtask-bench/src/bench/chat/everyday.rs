@@ -279,8 +279,8 @@ impl<'b, 'p> Measured<'b, 'p> {
         self.bench.messages >= 2_000 * WANTED
     }
 
-    /// Whether the first request is answered with as many messages as are wanted, of a word that is in one of a thousand;
-    /// how long the answer is.
+    /// Whether the first request is answered with as many messages as are wanted, of a word that is in one of a
+    /// thousand; how long the answer is.
     fn found(&self, requests: &[Wire]) -> Result<usize> {
         let body = load::ask(self.deployment.address(), requests.first().context("there is no request")?)?;
         let answer: Value = serde_json::from_slice(&body).context("the answer is not JSON")?;

@@ -1,7 +1,7 @@
 //! The HTML of messages in a form that the original server shows.
 //!
-//! The original server keeps the HTML of an import, and corrects in it only the numbers of users, channels and groups and
-//! the paths of uploads.
+//! The original server keeps the HTML of an import, and corrects in it only the numbers of users, channels and groups
+//! and the paths of uploads.
 //!
 //! # Source
 //! Not specified; `zerver/lib/import_realm.py` and `zerver/views/upload.py` of the public repository zulip/zulip, as

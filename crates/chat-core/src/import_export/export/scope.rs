@@ -114,8 +114,8 @@ impl ExportScope {
         self.is_everything() || self.consenting.contains(&user)
     }
 
-    /// Returns whether the account is a placeholder: no person can sign in to it where the archive is imported, until the
-    /// person signs up there with its address.
+    /// Returns whether the account is a placeholder: no person can sign in to it where the archive is imported, until
+    /// the person signs up there with its address.
     pub(super) fn is_placeholder(&self, user: UserId) -> bool {
         self.placeholders.contains(&user)
     }
@@ -154,8 +154,8 @@ impl ExportScope {
         ExportedMessage { message: exported.message.clone(), past: past.collect(), copies: copies.collect() }
     }
 
-    /// Returns the flags of a user's copy; `None` when the export does not have the copy. In a public export a copy says
-    /// who received the message, and that it was read, so that no reader finds all of them unread elsewhere.
+    /// Returns the flags of a user's copy; `None` when the export does not have the copy. In a public export a copy
+    /// says who received the message, and that it was read, so that no reader finds all of them unread elsewhere.
     fn flags(&self, user: UserId, flags: &[MessageFlag]) -> Option<Vec<MessageFlag>> {
         if self.consenting.contains(&user) {
             return Some(flags.to_vec());

@@ -37,8 +37,8 @@ pub struct MessageSurvey {
     moved: HashMap<i64, BTreeMap<i64, BTreeSet<i64>>>,
 }
 
-/// Runs of messages that are kept of a user and a channel, the latest ones. A subscriber receives all messages, so there
-/// are few.
+/// Runs of messages that are kept of a user and a channel, the latest ones. A subscriber receives all messages, so
+/// there are few.
 const RUNS_MAX: usize = 1_000;
 
 /// Messages to a recipient that a user received one after the other.

@@ -41,8 +41,8 @@ impl<'a> Happened<'a> {
         Self { rows: happened, begins_with_import: import.is_some() }
     }
 
-    /// When the user was in the channel. Where that was not noted it follows from what they received: who sees only what
-    /// came after them must not see more here.
+    /// When the user was in the channel. Where that was not noted it follows from what they received: who sees only
+    /// what came after them must not see more here.
     pub(super) fn spans(&self, place: (ChannelId, UserId), known: Known<'_>, head: EventId) -> Vec<SubscriptionPeriod> {
         let rows = self.rows.get(&place).map_or(&[][..], Vec::as_slice);
         let at = |row: &AuditLogRow| EventId(row.event_last_message_id.unwrap_or_default().clamp(0, head.0));

@@ -1,12 +1,12 @@
 //! What an edit changed, shown in the HTML of the new text.
 //!
-//! Words are compared, not letters: a reader sees which words came and which went. What is shown is the new markup with the
-//! words that went added as text; markup that went is left out, so the result is as well nested as the new text.
+//! Words are compared, not letters: a reader sees which words came and which went. What is shown is the new markup with
+//! the words that went added as text; markup that went is left out, so the result is as well nested as the new text.
 
 use std::ops::Range;
 
-/// Pairs of words that are compared at most for all states of a message, after what is equal at both ends. What is left is
-/// shown as changed as a whole.
+/// Pairs of words that are compared at most for all states of a message, after what is equal at both ends. What is left
+/// is shown as changed as a whole.
 pub(super) const PAIRS_MAX: usize = 4_000_000;
 
 /// What stands around words that came.

@@ -46,8 +46,8 @@ pub(crate) struct MovedTopic {
     pub(crate) messages: usize,
 }
 
-/// Applies the automatic policies after a message was sent. Returns how the sender follows its topic from then on, where
-/// that is new.
+/// Applies the automatic policies after a message was sent. Returns how the sender follows its topic from then on,
+/// where that is new.
 pub(crate) async fn after_sending(
     ports: &MessageWorkflowContext<'_>,
     sender: UserId,

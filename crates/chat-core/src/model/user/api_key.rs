@@ -9,8 +9,8 @@ use sha2::{Digest as _, Sha256};
 
 /// The API key of a user: a secret of 32 letters and digits.
 ///
-/// The server gives it back to its owner on every login, so the table of credentials holds it, encrypted. Memory and the
-/// log hold its [`KeyHash`].
+/// The server gives it back to its owner on every login, so the table of credentials holds it, encrypted. Memory and
+/// the log hold its [`KeyHash`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 

@@ -8,8 +8,8 @@ use super::{ARCHIVE_KEPT_S, DataExport, DataExportStatus, DataExportType, all, c
 use crate::event_log::realm_commit::RealmCommit;
 use crate::model::realm_snapshot::RealmSnapshot;
 
-/// Seconds for which a claim holds. Clocks of two nodes may differ by less: what a node writes whose claim was taken for
-/// ended is thrown away.
+/// Seconds for which a claim holds. Clocks of two nodes may differ by less: what a node writes whose claim was taken
+/// for ended is thrown away.
 pub const CLAIM_S: i64 = 300;
 
 /// An export that a node has to write.

@@ -2,7 +2,8 @@
 //!
 //! - `emoji_name`, `emoji_code` and `reaction_type` are all optional:
 //!   `changes::reacting::of_a_removal_emoji_name_emoji_code_and_reaction_type_are_all_optional_but_not_all_absent`
-//! - `BAD_REQUEST` for an invalid emoji code: `changes::reacting::an_emoji_that_is_none_is_refused_by_name_and_by_code`,
+//! - `BAD_REQUEST` for an invalid emoji code:
+//!   `changes::reacting::an_emoji_that_is_none_is_refused_by_name_and_by_code`,
 //!   `chat_core::messages::reaction::tests::a_code_no_emoji_has_is_not_merely_absent`
 //! - `REACTION_DOES_NOT_EXIST`, and the event: `changes::reacting::a_reaction_is_added_told_and_taken_away`
 //! - a reaction with a deactivated emoji can be taken away:

@@ -1,13 +1,15 @@
 //! What holds for every endpoint
 //!
-//! - every answer is in the envelope, and an error has a code: `document::sweep::every_operation_refuses_what_is_wrong_and_does_what_is_right`
+//! - every answer is in the envelope, and an error has a code:
+//!   `document::sweep::every_operation_refuses_what_is_wrong_and_does_what_is_right`
 //! - form fields, and for GET the query; lists and objects are JSON:
 //!   `chat_http::router::tests::parameters::every_method_reads_query_and_both_kinds_of_body`
 //! - `ignored_parameters_unsupported`: `startup::what_an_endpoint_does_not_read_it_reports_whatever_it_answers`,
 //!   `chat_http::router::tests::parameters::what_is_not_supported_is_reported_sorted_and_on_success_only`
 //! - ADMIN, and who else may what: `roles::every_role_is_told_what_the_table_says_of_messages_and_channels`,
 //!   `roles::every_role_is_told_what_the_table_says_of_people_and_the_organization`, `roles::every_endpoint_has_a_row`
-//! - HTTP Basic authentication: `chat_http::router::tests::basic::whoever_shows_no_valid_credentials_is_401_with_a_challenge`,
+//! - HTTP Basic authentication:
+//!   `chat_http::router::tests::basic::whoever_shows_no_valid_credentials_is_401_with_a_challenge`,
 //!   `chat_http::router::tests::basic::the_address_is_compared_without_case`
 //! - an invalid or missing parameter is `BAD_REQUEST`:
 //!   `chat_http::router::tests::parameters::each_refusal_has_its_text_and_its_further_keys`

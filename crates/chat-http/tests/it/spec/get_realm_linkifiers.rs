@@ -2,7 +2,8 @@
 //!
 //! - `linkifiers` is an ordered array of `pattern`, `url_template` and `id`:
 //!   `organization_items::linkifiers::linkifiers_are_an_ordered_array_of_pattern_template_and_id`
-//! - they must be applied in the given order: `organization_items::linkifiers::linkifiers_are_applied_in_the_given_order`
+//! - they must be applied in the given order:
+//!   `organization_items::linkifiers::linkifiers_are_applied_in_the_given_order`
 //! - add, edit, remove and reorder: `organization_items::linkifiers::only_administrators_add_change_order_and_remove`,
 //!   `organization_items::linkifiers::what_no_linkifier_can_be_is_refused_field_by_field`
 //! - `url_template` is a template of RFC 6570, for clients that know it:

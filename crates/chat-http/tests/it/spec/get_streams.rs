@@ -4,7 +4,8 @@
 //!   `channels::seeing::topics_are_listed_the_newest_first_and_the_first_message_is_known`
 //! - `include_public` and `include_subscribed` are true unless they are said:
 //!   `channels::seeing::which_channels_are_listed_follows_from_what_is_asked`
-//! - `include_web_public`: `channels::listing::include_web_public_adds_what_everybody_sees_and_include_public_has_it_too`
+//! - `include_web_public`:
+//!   `channels::listing::include_web_public_adds_what_everybody_sees_and_include_public_has_it_too`
 //! - `include_all_active` is for administrators only, and else `BAD_REQUEST`:
 //!   `channels::listing::include_all_active_is_for_administrators_and_leaves_archived_channels_out`
 //! - `include_default`: `channels::listing::include_default_tells_of_each_channel_whether_new_users_are_put_into_it`

@@ -21,7 +21,8 @@
 //! - `INVITATION_FAILED` with its fields, others still invited: `invites::others_are_invited_when_some_have_accounts`,
 //!   `invites::nobody_is_invited_when_all_have_accounts_or_one_address_is_none`
 //! - `daily_limit_reached`: `invites::a_day_has_so_many_letters_and_no_more`
-//! - list, revoke, resend and reusable links: `invites::links::administrators_see_all_invitations_and_others_their_own`,
+//! - list, revoke, resend and reusable links:
+//!   `invites::links::administrators_see_all_invitations_and_others_their_own`,
 //!   `invites::links::an_invitation_is_taken_back_once_by_who_may`,
 //!   `invites::links::an_invitation_sent_again_opens_by_its_new_link_alone`,
 //!   `invites::links::a_link_lets_many_in_each_by_their_own_address`

@@ -4,7 +4,8 @@
 //! - the template has exactly one variable, named `code`:
 //!   `organization_items::playgrounds::the_template_has_exactly_one_variable_named_code`
 //! - the response adds `id`: `organization_items::playgrounds::a_playground_is_added_and_told_to_everybody`
-//! - administrators manage them: `organization_items::playgrounds::only_administrators_add_and_remove_and_nothing_twice`
+//! - administrators manage them:
+//!   `organization_items::playgrounds::only_administrators_add_and_remove_and_nothing_twice`
 
 use serde_json::json;
 

@@ -12,7 +12,8 @@
 //! - events go only to users whose `receives_typing_notifications` is enabled:
 //!   `typing::they_go_only_to_users_whose_receives_typing_notifications_is_enabled`
 //! - who does not send them sends none: `typing::who_chose_not_to_send_them_sends_none`
-//! - the server keeps no state of it, clients hide it: `typing::typing_writes_nothing_down_and_is_not_told_to_who_comes_later`
+//! - the server keeps no state of it, clients hide it:
+//!   `typing::typing_writes_nothing_down_and_is_not_told_to_who_comes_later`
 //! - of more than a hundred subscribers nobody hears:
 //!   `chat_core::people::typing_notifications::tests::of_a_hundred_active_subscribers_all_hear_and_of_more_nobody`
 //! - guests: `typing::guests_type_where_they_may_write_and_nobody_without_an_account_does`

@@ -32,7 +32,8 @@ const SLICE: usize = 20;
 /// How much more a search may cost at the largest size than at the smallest.
 const GROWTH_MAX: f64 = 1.5;
 
-/// Microseconds that a search may cost: of a patient, in an order of the whole type, and by a common beside a rare code.
+/// Microseconds that a search may cost: of a patient, in an order of the whole type, and by a common beside a rare
+/// code.
 const OF_PATIENT: f64 = 500.0;
 const SORTED: f64 = 2_000.0;
 const BY_CODES: f64 = 1_000.0;
