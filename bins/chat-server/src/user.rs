@@ -1,5 +1,5 @@
 //! The commands `user create`, `user deactivate`, `user set-role`, `user set-password`, `user sign-in-link` and
-//! `user reset-api-key`. They go through the log, so servers that run on the same database know within a second what was
+//! `user reset-api-key`. They go through the log, so servers on the same database know within a second what was
 //! done.
 
 use std::io::Read as _;

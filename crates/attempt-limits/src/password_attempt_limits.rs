@@ -45,7 +45,7 @@ pub const WAITING_ATTEMPTS_MAX: usize = 256;
 /// attempts do not lie an hour apart.
 const CLOCK_SET_BACK_US: u64 = 3_600_000_000;
 
-/// A limit of attempts: so many at once, then one more after every pause.
+/// A rate limit of attempts: a number at once, then one more after every pause.
 #[derive(Debug, Clone, Copy)]
 pub struct AttemptRateLimit {
     /// Attempts that are allowed at once.
@@ -54,7 +54,7 @@ pub struct AttemptRateLimit {
     pub pause_us: u64,
 }
 
-/// The settings of attempt limits that differ between servers.
+/// The part of the attempt limits that differs between servers.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerAttemptPolicy {
     /// The limit of an account from one neighborhood.
@@ -66,22 +66,22 @@ pub struct ServerAttemptPolicy {
 /// The effect of a right password on earlier failures from the same neighborhood: kept or forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailuresAfterSuccess {
-    /// They stay counted.
+    /// Earlier failures stay counted.
     KeepFailures,
-    /// They are forgotten.
+    /// Earlier failures from the neighborhood are forgotten.
     ForgetFailures,
 }
 
 /// The kinds of attempt counters, in their order: account from one neighborhood, account, subscriber, neighborhood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptCounterKind {
-    /// An account, from one neighborhood.
+    /// Attempts on an account from one neighborhood.
     AccountNearby,
-    /// An account, from anywhere.
+    /// Attempts on an account from anywhere, except those from a neighborhood that it signed in from.
     Account,
-    /// A subscriber's network, whatever the account.
+    /// Attempts from a subscriber's network, whatever the account.
     Subscriber,
-    /// A neighborhood, whatever the account.
+    /// Attempts from a neighborhood, whatever the account.
     Neighborhood,
 }
 
@@ -105,7 +105,8 @@ pub enum AttemptOrigin<'a> {
 }
 
 impl AttemptOrigin<'_> {
-    /// Returns the network of the subscriber that a device address belongs to, as attempts are counted by it.
+    /// Returns the bytes of the subscriber's network of a device address, the key of
+    /// [`AttemptCounterKind::Subscriber`]; `None` for the other origins.
     #[must_use]
     pub fn subscriber_network(self) -> Option<Vec<u8>> {
         match self {
@@ -114,8 +115,8 @@ impl AttemptOrigin<'_> {
         }
     }
 
-    /// Returns the neighborhood that attempts are counted by, as one guesser, with its kind: nearby addresses, or the
-    /// app.
+    /// Returns the key of the neighborhood counters: a tag of the kind of origin, and the network of a device or the id
+    /// of an app.
     #[must_use]
     pub fn neighborhood_with_kind(self) -> (&'static [u8], Vec<u8>) {
         match self {
@@ -152,8 +153,8 @@ struct State {
     regulars: Vec<u64>,
 }
 
-/// An attempt that was admitted; it counts as a wrong password unless another outcome is recorded. It counts as a wrong
-/// password, also when it is dropped without a result, unless it is settled otherwise.
+/// An attempt that was admitted. It counts as a wrong password, also when it is dropped, unless
+/// [`record_outcome`](Self::record_outcome) says otherwise.
 #[must_use]
 pub struct AdmittedAttempt<'a> {
     attempts: &'a AttemptLimiter,
@@ -168,9 +169,9 @@ type Places = [Option<u16>; 4];
 /// The outcome of a password attempt: wrong, right or unchecked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// It counts.
+    /// The password was wrong: the attempt counts.
     Wrong,
-    /// It does not count, and its neighborhood is one that the account signs in from.
+    /// The password was right: the attempt does not count, and the account is known to sign in from its neighborhood.
     Right,
     /// The password was not checked: it does not count.
     Unchecked,
@@ -185,7 +186,7 @@ pub enum AdmitAttemptError {
     Crowded,
 }
 
-/// The reason why an attempt may not go on at once.
+/// The reason why an attempt is not admitted at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TryAdmitError {
     Held(AttemptLimitExceeded),
@@ -193,16 +194,16 @@ enum TryAdmitError {
     Busy,
 }
 
-/// A limit that an attempt exceeds, with the time until the next one may be made.
+/// The limit that an attempt exceeds, with the time until the next one is admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptLimitExceeded {
-    /// The counter that is used up.
+    /// The counter that is used up; of several the one with the longest wait.
     pub by: AttemptCounterKind,
     /// Attempts that the limit allows at once.
     pub at_once: u32,
-    /// Microseconds until one more may go on.
+    /// Microseconds until one more attempt is admitted.
     pub wait_us: u64,
-    /// Microseconds until all may again, if none is tried.
+    /// Microseconds until [`at_once`](Self::at_once) attempts are admitted again, when none is made in the meantime.
     pub whole_us: u64,
 }
 
@@ -221,11 +222,12 @@ impl AttemptLimiter {
         Self { secret, after_success: policy.after_success, state: Mutex::new(state), settled, waiting }
     }
 
-    /// Admits an attempt on `account`, after waiting for unsettled attempts that use up the limit. `now_us` is asked
-    /// for the time at every try.
+    /// Admits an attempt on `account`, after waiting for unsettled attempts that use up the limit. `now_us` returns the
+    /// current time in UNIX microseconds; it is called at every try.
     ///
     /// # Errors
-    /// See [`AdmitAttemptError`]; nothing is counted then.
+    /// [`AdmitAttemptError::Held`] at once when failures use up a limit, [`AdmitAttemptError::Crowded`] when the
+    /// attempt would have to wait beside [`WAITING_ATTEMPTS_MAX`] others; nothing is counted then.
     pub async fn admit_attempt(
         &self,
         now_us: impl Fn() -> i64,
@@ -292,7 +294,7 @@ impl AttemptLimiter {
 }
 
 impl AdmittedAttempt<'_> {
-    /// Records the outcome of the attempt.
+    /// Settles the attempt with its outcome.
     pub fn record_outcome(mut self, outcome: AttemptOutcome) {
         self.outcome = outcome;
     }

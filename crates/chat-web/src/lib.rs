@@ -74,7 +74,7 @@ struct File {
 }
 
 impl EmbeddedWebClient {
-    /// Loads the web client that is embedded in the program. Compresses its files, which takes some hundredths of a
+    /// Loads the web client that is embedded in the program, and compresses its files, which takes some hundredths of a
     /// second.
     #[must_use]
     pub fn load_and_compress() -> Self {
@@ -90,7 +90,7 @@ impl EmbeddedWebClient {
         }
     }
 
-    /// Returns the response with the page that starts the web client.
+    /// Returns the response with the page that starts the web client, compressed when the request headers accept it.
     #[must_use]
     pub fn serve_start_page(&self, headers: &HeaderMap) -> Response {
         let mut response = self.index.response(headers);
@@ -100,7 +100,8 @@ impl EmbeddedWebClient {
         response
     }
 
-    /// Returns the response with a file of the web client; `None` when there is no file of that name.
+    /// Returns the response with the file `name` of the web client, compressed when the request headers accept it, or
+    /// 304 when the browser already has it; `None` when there is no file of that name.
     #[must_use]
     pub fn serve_file(&self, name: &str, headers: &HeaderMap) -> Option<Response> {
         let file = self.files.get(name)?;

@@ -18,13 +18,13 @@ const MAX_REGEXES: usize = 64;
 /// Most segments of a path.
 const MAX_SEGMENTS: usize = 16;
 
-/// An error found while compiling a pattern, with its position.
+/// An error in a pattern, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} (at {})", if path.is_empty() { "the top" } else { path })]
 pub struct PatternCompileError {
-    /// The place, as keys and indices: `user.roles.$contains[0]`; empty for the pattern itself.
+    /// The position of the error, as keys and indexes: `user.roles.$contains[0]`; empty for the pattern itself.
     pub path: String,
-    /// What is wrong there.
+    /// The kind of the error.
     pub kind: PatternCompileErrorKind,
 }
 
@@ -37,24 +37,24 @@ pub enum PatternCompileErrorKind {
     /// An operator's operand has the wrong type.
     #[error("{operator} takes {expected}")]
     Operand {
-        /// The operator.
+        /// The name of the operator.
         operator: &'static str,
-        /// What it takes.
+        /// The operand that it takes, in words.
         expected: &'static str,
     },
-    /// A regex that does not compile, is too large, or uses what a linear-time engine has not.
+    /// A regex that does not compile, is too large, or uses what an engine of linear time does not have.
     #[error("not a regular expression this server runs (no look-around, no back-references): {0}")]
     Regex(String),
     /// A path with an empty segment or too many of them.
     #[error("a path is a dot and 1 to {MAX_SEGMENTS} names joined by dots")]
     Path,
-    /// Nested too deeply.
+    /// A pattern that is nested more deeply than `MAX_DEPTH` levels.
     #[error("a pattern is at most {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// Too many regexes.
+    /// A pattern with more than `MAX_REGEXES` regular expressions.
     #[error("a pattern has at most {MAX_REGEXES} regular expressions")]
     TooManyRegexes,
-    /// Too many conditions.
+    /// A pattern with more than `MAX_NODES` conditions.
     #[error("a pattern has at most {MAX_NODES} conditions")]
     TooLarge,
 }
@@ -63,7 +63,7 @@ impl CompiledPattern {
     /// Compiles a matcho pattern from JSON, and returns every error in it.
     ///
     /// # Errors
-    /// Every error in the pattern, in reading order; the depth and size limits end the reading.
+    /// Every error in the pattern, in reading order. Compiling ends at the first error of depth or size.
     pub fn compile(pattern: &Value) -> Result<Self, Vec<PatternCompileError>> {
         let mut compiler = Compiler::default();
         let node = compiler.node(pattern);

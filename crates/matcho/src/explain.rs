@@ -11,7 +11,7 @@ pub struct UnmetCondition {
     pub path: Vec<Value>,
     /// The condition, in the form of the pattern.
     pub expected: Value,
-    /// The value found there; null when there was none.
+    /// The value found there; null when there is none.
     pub but: Value,
 }
 

@@ -3,7 +3,7 @@
 use regex::Regex;
 use serde_json::{Number, Value};
 
-/// A compiled pattern.
+/// A matcho pattern, compiled so that matching cannot fail.
 #[derive(Debug, Clone)]
 pub struct CompiledPattern(pub(crate) Node);
 
@@ -116,7 +116,7 @@ fn is_same(at_path: Option<&Value>, value: Option<&Value>) -> bool {
     }
 }
 
-/// Returns the value at a path of member names and array indexes in a request.
+/// Returns the value at a path of member names and array indexes in a request; `None` when a member is missing.
 #[must_use]
 pub fn value_at_path<'a>(request: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(request, |at, segment| match at {

@@ -11,12 +11,12 @@ use clap::error::ErrorKind;
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-/// The reason why the program ends before it has a configuration: help was requested, or a value is invalid.
+/// The reason why the program ends before it has a configuration: help or version was requested, or a value is invalid.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ConfigEarlyExit {
     /// Help or version was requested; the text is what to print.
     Help(String),
-    /// A value is wrong; the text is one line.
+    /// A value is invalid; the text is one line.
     Invalid(String),
 }
 
@@ -51,15 +51,16 @@ impl From<clap::Error> for ConfigEarlyExit {
     }
 }
 
-/// Applies the settings that every flag has: global position, hidden environment value, negative numbers as values.
+/// Applies the settings that every flag has: it is accepted after any subcommand, help hides the value of its variable,
+/// and its value may begin with a minus sign.
 #[must_use]
 pub fn apply_common_flag_settings(arg: clap::Arg) -> clap::Arg {
     let takes_value = arg.get_action().takes_values();
     arg.global(true).hide_env_values(true).allow_negative_numbers(takes_value)
 }
 
-/// Hides every flag with a variable from the help of `command` and its subcommands except those in `flags`. They are
-/// accepted all the same: one environment file serves every command.
+/// Hides every flag with an environment variable from the help of `command` and its subcommands, except those in
+/// `flags`. Hidden flags are still accepted, because one environment file serves every command.
 #[must_use]
 pub fn hide_flags_except(command: clap::Command, flags: &[&str]) -> clap::Command {
     command
@@ -85,32 +86,32 @@ pub fn require_both_or_neither(
     }
 }
 
-/// Returns the path unless it is absent or empty.
+/// Returns the path of a setting unless it is absent or empty.
 #[must_use]
 pub fn non_empty_path(path: Option<&PathBuf>) -> Option<&Path> {
     path.map(PathBuf::as_path).filter(|path| !path.as_os_str().is_empty())
 }
 
-/// Returns the text unless it is absent or empty.
+/// Returns the text of a setting unless it is absent or empty.
 #[must_use]
 pub fn non_empty_text(text: Option<&String>) -> Option<&str> {
     text.map(String::as_str).filter(|text| !text.is_empty())
 }
 
-/// Returns the secret unless it is absent or empty.
+/// Returns the secret of a setting unless it is absent or empty.
 #[must_use]
 pub fn non_empty_secret(secret: Option<&SecretString>) -> Option<&SecretString> {
     secret.filter(|secret| !secret.expose_secret().is_empty())
 }
 
-/// Returns the text of the secret unless it is absent or empty.
+/// Returns the text of a secret setting unless it is absent or empty.
 #[must_use]
 pub fn non_empty_secret_text(secret: Option<&SecretString>) -> Option<&str> {
     non_empty_secret(secret).map(SecretString::expose_secret)
 }
 
-/// Describes engine and place of a database for the log, without user and password: the Postgres database at `url`,
-/// else the embedded one in `data_dir`.
+/// Describes the engine and the location of a database for the log, without user and password: the Postgres database at
+/// `url`, else the embedded one in `data_dir`.
 #[must_use]
 pub fn describe_database_for_log(url: Option<&str>, data_dir: &Path) -> String {
     match url.map(Url::parse) {

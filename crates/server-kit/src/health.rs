@@ -20,8 +20,8 @@ pub trait HealthProbe: Send + Sync {
     /// take milliseconds.
     async fn is_healthy(&self) -> bool;
 
-    /// Returns once the database has not answered for some seconds, at once while that lasts; never by default. Polled
-    /// beside every request.
+    /// Waits until the database has not answered for some seconds; returns at once while that lasts, and never by
+    /// default. Polled beside every request.
     async fn wait_until_stalled(&self) {
         std::future::pending::<()>().await;
     }
@@ -40,7 +40,7 @@ impl CachedHealthProbe {
         Self { probe, last: Mutex::new(None) }
     }
 
-    /// Returns once the database does not answer, as [`HealthProbe::wait_until_stalled`] reports.
+    /// Waits until the database has not answered for some seconds, as [`HealthProbe::wait_until_stalled`] does.
     pub async fn wait_until_stalled(&self) {
         self.probe.wait_until_stalled().await;
     }
@@ -59,7 +59,8 @@ impl CachedHealthProbe {
     }
 }
 
-/// A health probe that writes to the database at every call.
+/// A health probe that writes to the database at every call; unhealthy when the write fails or takes longer than a
+/// second.
 pub struct DatabaseHealthProbe<F>(F);
 
 impl<F, W, E> DatabaseHealthProbe<F>

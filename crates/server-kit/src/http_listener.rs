@@ -79,23 +79,23 @@ impl<R> RouteService for R where
 /// The limits of one listener: connections, time limits and body rate.
 #[derive(Debug, Clone, Copy)]
 pub struct ListenerLimits {
-    /// For the head of a request, and for a new connection until its first head is complete.
+    /// Longest time for the head of a request, and for a new connection until its first head is complete.
     pub header_timeout: Duration,
-    /// Between the response to a request and the beginning of the next request.
+    /// Longest time between the response to a request and the beginning of the next request.
     pub keep_alive_timeout: Duration,
     /// Longest time for running requests to finish once the server stops.
     pub drain_timeout: Duration,
-    /// Open connections, idle ones included.
+    /// Most open connections, idle ones included.
     pub connections_max: usize,
-    /// Open connections of one subscriber ([`attempt_limits::address_networks::subscriber_network`]); `None` is no
-    /// limit.
+    /// Most open connections of one subscriber ([`attempt_limits::address_networks::subscriber_network`]); `None` for
+    /// no limit.
     pub connections_per_address: Option<NonZeroUsize>,
     /// The lowest rate of request bodies.
     pub body_rate: MinimumBodyRate,
-    /// Longest time in which the other side takes nothing of what is to be written. Waiting with nothing to write is
-    /// not limited: that is a long poll.
+    /// Longest time in which the client takes nothing of what is to be written. Waiting with nothing to write is not
+    /// limited: that is a long poll.
     pub write_timeout: Duration,
-    /// The answers to what exceeds these limits.
+    /// The bodies of the responses to requests that exceed these limits.
     pub refusals: ListenerErrorBodies,
 }
 
@@ -142,7 +142,7 @@ impl BoundListener {
     /// Starts to accept connections; they wait for [`Listener::serve`].
     ///
     /// # Errors
-    /// Another process listens there since it was bound.
+    /// When another process listens on the address in the meantime.
     pub fn listen(self, limits: ListenerLimits) -> Result<Listener, ListenError> {
         let address = self.address;
         let socket = self.socket.listen(BACKLOG).map_err(|cause| ListenError { address, cause })?;
@@ -163,7 +163,7 @@ fn bind(address: SocketAddr) -> io::Result<(TcpSocket, SocketAddr)> {
     Ok((socket, bound))
 }
 
-/// A listening socket.
+/// A socket that accepts connections, with the limits and the TLS certificate of its connections.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
@@ -200,8 +200,8 @@ impl Listener {
         drain(connections, self.limits.drain_timeout).await
     }
 
-    /// Serves `router` until `work` is done, then closes its connections. Connections do not outlive it, so that the
-    /// next request of each client is answered by what serves next; connections that wait to be accepted wait for that.
+    /// Serves `router` until `work` is done, then closes its connections, so that the next request of each client is
+    /// answered by the router that serves next. Connections that are not accepted by then wait for that router.
     pub async fn serve_until_work_done<T>(&self, router: Router, work: impl Future<Output = T>) -> T {
         let mut connections = JoinSet::new();
         let stopping = CancellationToken::new();

@@ -15,7 +15,7 @@ pub struct InstanceLock {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstanceLockError {
-    /// Another server holds the lock.
+    /// Another server process holds the lock.
     #[error("another {program} serves from {}: several nodes need Postgres (--database-url)", .data_dir.display())]
     Held {
         /// The name of the server.

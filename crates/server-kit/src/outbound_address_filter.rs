@@ -31,7 +31,7 @@ fn public_only(found: impl Iterator<Item = SocketAddr>) -> io::Result<Vec<Socket
 }
 
 /// Returns whether a host may be public: true for any name, and for an address only when it is public. A resolver never
-/// sees an address that is written out, so such an address is judged here; a name always may be.
+/// sees an address that is written out, so it has to be judged here.
 #[must_use]
 pub fn may_be_public_host(host: &Host<&str>) -> bool {
     match host {

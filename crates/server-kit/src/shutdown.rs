@@ -38,7 +38,7 @@ pub struct BoundedShutdown {
     cut_off: Vec<String>,
 }
 
-/// Returns the part of the shutdown time limit in which running requests may finish.
+/// Returns the part of the shutdown time limit in which running requests may finish: four fifths of it.
 #[must_use]
 pub fn request_drain_timeout(limit: Duration) -> Duration {
     limit * DRAIN_FIFTHS / 5
@@ -51,7 +51,7 @@ impl BoundedShutdown {
         Self { deadline: begun + limit, cut_off: Vec::new() }
     }
 
-    /// Records the number of connections that were closed before they were done.
+    /// Records how many connections were closed before their requests were answered.
     pub fn record_cut_connections(&mut self, count: usize) {
         if count > 0 {
             self.cut_off.push(format!("{count} connections"));

@@ -16,7 +16,7 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Bits before the IPv4 address in an IPv6 address that stands for one.
 const MAPPED_PREFIX_BITS: u8 = 96;
 
-/// The networks of the proxies that are trusted to report addresses. Clones share them.
+/// The networks of the proxies whose `X-Forwarded-For` header is trusted. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct TrustedProxies(Arc<[IpNet]>);
 

@@ -14,7 +14,7 @@ use crate::fault::DatabaseOpenError;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const _: () = assert!(CONNECTION_ACQUIRE_TIMEOUT.as_secs() < BUSY_TIMEOUT.as_secs(), "see ACQUIRE_TIMEOUT");
 
-/// The files of a server's SQLite database in its data directory: `NAME.db` and `NAME.lock`.
+/// The files of a server's SQLite database in its data directory: `NAME.db`, and the lock file `NAME.lock`.
 #[derive(Debug, Clone)]
 pub struct SqliteDataDir {
     folder: PathBuf,
@@ -83,7 +83,8 @@ impl SqliteDataDir {
         .map_err(std::io::Error::other)?
     }
 
-    /// Returns the connect options: write-ahead log, foreign keys, durable commits.
+    /// Returns the options of a connection to the database: write-ahead log, foreign keys, durable commits, a busy
+    /// timeout of ten seconds.
     #[must_use]
     pub fn connect_options(&self) -> SqliteConnectOptions {
         SqliteConnectOptions::new()
@@ -101,8 +102,8 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> DatabaseOpenError {
     move |source| DatabaseOpenError::DataDir { path, source }
 }
 
-/// Returns the options of a pool of at most so many SQLite connections, which replaces broken ones. One that cannot
-/// begin a transaction is replaced ([`can_begin_transaction`]), unless the caller sets another `before_acquire`.
+/// Returns the options of a pool of at most `connections` SQLite connections. A connection that cannot begin a
+/// transaction is replaced ([`can_begin_transaction`]), unless the caller sets another `before_acquire`.
 #[must_use]
 pub fn sqlite_pool_options(connections: u32) -> SqlitePoolOptions {
     SqlitePoolOptions::new()
@@ -114,9 +115,10 @@ pub fn sqlite_pool_options(connections: u32) -> SqlitePoolOptions {
         .before_acquire(|connection, _| Box::pin(async move { Ok(can_begin_transaction(connection)) }))
 }
 
-/// Returns whether a SQLite connection can begin a transaction; false after SQLite rolled one back by itself. One that
-/// SQLite ended by itself, as it may when the disk is full, is one that the driver cannot end; on such a connection
-/// nothing can begin any more.
+/// Returns whether a SQLite connection can begin a transaction, and logs a warning when it cannot.
+///
+/// **Why**: SQLite may roll a transaction back by itself, for example when the disk is full. The driver cannot end such
+/// a transaction, so no other can begin on that connection.
 pub fn can_begin_transaction(connection: &SqliteConnection) -> bool {
     use sqlx::Connection as _;
     let is_fit = !connection.is_in_transaction();

@@ -12,12 +12,12 @@ use std::sync::{Arc, OnceLock};
 
 use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
-/// An engine's variant of SQL.
+/// The SQL dialect of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SqlDialect {
-    /// What Postgres understands.
+    /// The dialect of Postgres.
     Postgres,
-    /// What SQLite understands.
+    /// The dialect of SQLite.
     Sqlite,
 }
 
@@ -26,8 +26,7 @@ pub type SqlFragment = (&'static str, &'static str, &'static str);
 
 /// The SQL fragments of a storage crate.
 pub trait SqlFragments {
-    /// The fragments of the crate itself, which take precedence over those of this crate. A name that this crate has
-    /// too is found here first.
+    /// The fragments of the storage crate. They take precedence over the fragments of the same name in this crate.
     const CRATE_FRAGMENTS: &'static [SqlFragment];
 }
 
@@ -44,7 +43,7 @@ const COMMON: &[SqlFragment] = &[
 ];
 
 impl SqlDialect {
-    /// Returns the name of the engine, as people write it.
+    /// Returns the name of the engine, as people write it: `Postgres` or `SQLite`.
     #[must_use]
     pub const fn engine_name(self) -> &'static str {
         match self {
@@ -100,7 +99,8 @@ impl<F: SqlFragments> SqlTemplate<F> {
         Self { template, postgres: OnceLock::new(), sqlite: OnceLock::new(), fragments: PhantomData }
     }
 
-    /// Returns the rendered text for a dialect. It has nothing in it but what stands in the source of the program.
+    /// Returns the statement in a dialect. It is rendered at its first use, of texts in the source of the program
+    /// alone.
     pub fn text_for_dialect(&self, dialect: SqlDialect) -> SqlStr {
         let rendered = match dialect {
             SqlDialect::Postgres => &self.postgres,
@@ -110,15 +110,14 @@ impl<F: SqlFragments> SqlTemplate<F> {
         AssertSqlSafe(Arc::clone(text)).into_sql_str()
     }
 
-    /// Renders a template that is not static in a dialect; unknown names in braces stay. What is in braces and is no
-    /// fragment stays as it is.
+    /// Renders a template that is not a constant. Text in braces that is not the name of a fragment stays as it is.
     #[must_use]
     pub fn render_template(dialect: SqlDialect, template: &str) -> String {
         dialect.render(F::CRATE_FRAGMENTS, template)
     }
 
-    /// Renders a template as [`SqlTemplate::render_template`] does, as SQL ready to run. The caller makes the template
-    /// of texts in the source alone: values are parameters, never parts of it.
+    /// Renders a template as [`SqlTemplate::render_template`] does, as SQL that can be run. The template must consist
+    /// of texts in the source of the program; values are parameters, never parts of it.
     #[must_use]
     pub fn render_to_sql_str(dialect: SqlDialect, template: &str) -> SqlStr {
         AssertSqlSafe(Self::render_template(dialect, template)).into_sql_str()

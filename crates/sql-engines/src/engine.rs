@@ -7,9 +7,9 @@ use crate::dialect::SqlDialect;
 /// A value for either engine: a pool, a connection or a transaction.
 #[derive(Debug)]
 pub enum PerEngine<P, S> {
-    /// That of Postgres.
+    /// The value for Postgres.
     Postgres(P),
-    /// That of SQLite.
+    /// The value for SQLite.
     Sqlite(S),
 }
 
@@ -27,7 +27,7 @@ impl<P, S> PerEngine<P, S> {
 pub type EngineConnection<'a> = PerEngine<&'a mut PgConnection, &'a mut SqliteConnection>;
 
 impl EngineConnection<'_> {
-    /// Returns the connection for one statement.
+    /// Returns a shorter borrow of the connection, because running a statement consumes one.
     pub fn reborrow(&mut self) -> EngineConnection<'_> {
         match self {
             PerEngine::Postgres(connection) => PerEngine::Postgres(connection),
@@ -36,19 +36,24 @@ impl EngineConnection<'_> {
     }
 }
 
-/// A transaction of either engine. Dropped without [`Transaction::commit`], it is rolled back.
+/// A transaction of either engine. Dropped without [`EngineTransaction::commit`], it is rolled back.
 pub type EngineTransaction = PerEngine<sqlx::Transaction<'static, Postgres>, sqlx::Transaction<'static, Sqlite>>;
 
-/// The statement that begins a writing transaction on Postgres: read committed. Named because a database may be set to
-/// another level, and a snapshot taken before a lock was granted would not show what the lock waited for.
+/// The statement that begins a writing transaction on Postgres, at the isolation level read committed.
+///
+/// **Why** the level is named: a database may be set to another one, and a snapshot taken before a lock was granted
+/// would not show what the lock waited for.
 pub const BEGIN_WRITE_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-/// The statement that begins a writing transaction on SQLite: immediate, so that it waits for other writers. IMMEDIATE:
-/// a read that turns into a write later fails at once when another process wrote in between, whatever the busy timeout.
+/// The statement that begins a writing transaction on SQLite, which waits for other writers.
+///
+/// **Why** `IMMEDIATE`: a transaction that reads and then writes fails at once when another process wrote in between,
+/// whatever the busy timeout.
 pub const BEGIN_WRITE_SQLITE: &str = "BEGIN IMMEDIATE";
 
 impl EngineTransaction {
-    /// Begins a writing transaction on a connection of this pool. Each statement sees what was committed before it.
+    /// Begins a writing transaction on a connection of the pool. On Postgres each statement sees what was committed
+    /// before it; on SQLite no other process writes until the transaction ends.
     ///
     /// # Errors
     /// When no connection is free in time, or the engine fails.

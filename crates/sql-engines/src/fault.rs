@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-/// The reason why a database could not be opened.
+/// The reason why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseOpenError {
     /// The URL names no engine this crate speaks. Only the scheme is in it: the rest may have a password.
@@ -85,14 +85,14 @@ pub fn is_statement_interrupted(error: &sqlx::Error) -> bool {
     matches!(code(error).as_deref(), Some("57014" | "9"))
 }
 
-/// Returns whether a returned value could not be decoded.
+/// Returns whether the error is a column value that could not be decoded.
 #[must_use]
 pub const fn is_decode_error(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_))
 }
 
-/// Returns whether the engine cannot be used at the moment: lost, full, locked or read-only; not when it is damaged. A
-/// database that is damaged is not among it, because waiting mends nothing there.
+/// Returns whether the engine cannot be used at the moment: it is lost, full, locked or read-only. False for a damaged
+/// database, because waiting mends nothing there.
 #[must_use]
 pub fn is_outage(error: &sqlx::Error) -> bool {
     match error {

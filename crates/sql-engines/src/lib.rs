@@ -32,14 +32,14 @@ pub use reach::await_postgres_connect_options;
 pub use retry::{RetryableError, retry_on_contention};
 pub use schema::{DatabaseSchema, SchemaFile};
 
-/// The longest time a caller waits for a free connection.
+/// The longest time a caller waits for a free connection of a pool.
 ///
 /// **Invariant**: on SQLite it is shorter than the time for which the one writer waits for another process. Callers
 /// that came with the writer have their refusal before it has, so none gets the connection at the last moment and waits
 /// for the same lock once more.
 pub const CONNECTION_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(8);
-/// The idle time after which a Postgres connection is checked before it is used. Busy connections are not checked, that
-/// would be a round trip each.
+/// The idle time after which a Postgres connection is checked before it is used. Busy connections are not checked,
+/// because that costs a round trip each.
 pub const CHECK_CONNECTION_AFTER_IDLE: Duration = Duration::from_secs(10);
 
 /// The examples of the README, which are tests.

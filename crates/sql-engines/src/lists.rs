@@ -7,8 +7,8 @@ use crate::dialect::SqlDialect;
 /// Most rows of one `VALUES` list.
 const PIECE_MAX: usize = 64;
 
-/// Returns an `INSERT … VALUES` statement for so many rows of so many columns. The caller makes `before` and `after` of
-/// texts in the source alone.
+/// Returns the statement `{before} VALUES (…), (…) {after}` with a parameter for each column of each row. `before` and
+/// `after` must consist of texts in the source of the program.
 ///
 /// On SQLite the parameters have no names: a name is looked for among all of them when it is bound.
 #[must_use]
@@ -34,7 +34,8 @@ pub fn insert_rows_statement(
     AssertSqlSafe(sql).into_sql_str()
 }
 
-/// Splits rows into chunks of 64, 32, 16 … rows, so that there are few distinct statements to prepare.
+/// Splits rows into chunks whose lengths are powers of two, at most 64, the longest first, so that there are few
+/// distinct statements to prepare.
 pub fn power_of_two_chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
         let largest = (1 << rows.len().checked_ilog2()?).min(PIECE_MAX);
@@ -44,7 +45,7 @@ pub fn power_of_two_chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
     })
 }
 
-/// Encodes numbers as the parameter of the fragment `{in_numbers}`.
+/// Encodes numbers as a JSON array, the parameter of the fragment `{in_numbers}`.
 pub fn encode_numbers_parameter(numbers: impl IntoIterator<Item = i64>) -> String {
     let mut text = String::from("[");
     for (place, number) in numbers.into_iter().enumerate() {

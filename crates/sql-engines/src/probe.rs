@@ -13,7 +13,7 @@ const PROBE_MAX: Duration = Duration::from_millis(700);
 /// For how long the one writer of SQLite may be busy with a transaction before that counts as a failure.
 const WRITER_BUSY_MAX: Duration = Duration::from_secs(30);
 
-/// A probe of whether one database accepts writes, with the time of the last success.
+/// A check that one database accepts writes, with the time of the last successful write.
 #[derive(Debug)]
 pub struct WriteProbe {
     succeeded: Mutex<Instant>,
@@ -27,18 +27,19 @@ impl Default for WriteProbe {
 }
 
 impl WriteProbe {
-    /// The statement that reads: one row, of one number.
+    /// The statement for `read` of [`WriteProbe::check_writable`]: one row of one number.
     pub const READ_STATEMENT: &'static str = "SELECT CAST(1 AS BIGINT)";
-    /// The statement that writes. Each schema has its table.
+    /// The statement for `write` of [`WriteProbe::check_writable`]. The schema of each server has the table.
     pub const WRITE_STATEMENT: &'static str = "UPDATE server_health SET probes = probes + 1 WHERE one = 1";
 
     /// Returns an error unless the database accepts writes.
     ///
-    /// A SQLite database whose writer is busy with a longer transaction takes writes, so while that lasts, for half a
-    /// minute at most, it is enough that the database answers.
+    /// A SQLite database whose writer is busy with a longer transaction accepts writes, so for up to 30 seconds after
+    /// the last successful write it is enough that `read` succeeds.
     ///
     /// # Errors
-    /// When it takes none, after 700 ms at most, and what `read` needs.
+    /// The error of `write`, or [`sqlx::Error::PoolTimedOut`] when it did not end within 700 ms; on a busy SQLite
+    /// database the error of `read`.
     pub async fn check_writable(
         &self,
         dialect: SqlDialect,

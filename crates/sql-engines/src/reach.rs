@@ -20,8 +20,8 @@ const CANNOT_CONNECT_NOW: &str = "57P03";
 ///
 /// # Errors
 /// [`DatabaseOpenError::UnknownEngine`] for a URL that is not of Postgres, [`DatabaseOpenError::Connect`] for one that
-/// cannot be read. [`DatabaseOpenError::Unreachable`] after ten seconds, at once when Postgres refuses the user, the
-/// password or the database.
+/// cannot be parsed, [`DatabaseOpenError::Unreachable`] after ten seconds, or at once when Postgres refuses the user,
+/// the password or the database.
 pub async fn await_postgres_connect_options(url: &str) -> Result<PgConnectOptions, DatabaseOpenError> {
     let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
     if !matches!(scheme, "postgres" | "postgresql") {

@@ -24,7 +24,8 @@ impl RetryableError for sqlx::Error {
     }
 }
 
-/// Runs a transaction, and retries it on contention: at most five attempts, for about five seconds.
+/// Runs a transaction, and retries it on contention: five attempts at most, and none begins later than about five
+/// seconds after the first.
 ///
 /// # Errors
 /// The error of the last attempt.

@@ -88,13 +88,13 @@ const RECORD_CHECKSUM: &str = "UPDATE schema_file SET checksum = $1 WHERE number
 const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
 
 impl DatabaseSchema {
-    /// Returns the statement that selects whether the schema was ever applied.
+    /// Returns the query for whether any schema file was ever applied to the database.
     pub fn exists_statement(dialect: SqlDialect) -> SqlStr {
         HAS_SCHEMA.text_for_dialect(dialect)
     }
 
     /// Applies the schema files that are missing, in the caller's transaction, while no other node applies any. On
-    /// SQLite that transaction is the lock, so it is one that may write.
+    /// SQLite that transaction is the lock, so it must be a writing one.
     ///
     /// # Errors
     /// [`DatabaseOpenError::NewerSchema`], [`DatabaseOpenError::ChangedSchema`], [`DatabaseOpenError::Schema`] with the

@@ -26,7 +26,7 @@ struct Running {
     may_return: bool,
 }
 
-/// A task that ended although its owner did not stop it.
+/// A task that panicked, or that returned although it should run until it is stopped.
 #[derive(Debug, thiserror::Error)]
 #[error("the task {name:?} ended")]
 pub struct UnexpectedTaskEnd {
@@ -53,7 +53,9 @@ impl TaskSet {
         self.running.insert(handle.id(), running);
     }
 
-    /// Polls for a task that has ended although it should run until it is stopped.
+    /// Polls for a task that panicked, or that returned although it should run until it is stopped.
+    ///
+    /// Pending while there is none, also while the set is empty; the caller polls again after it has spawned a task.
     pub fn poll_unexpected_end(&mut self, context: &mut Context<'_>) -> Poll<UnexpectedTaskEnd> {
         loop {
             let Some(joined) = ready!(self.tasks.poll_join_next_with_id(context)) else { return Poll::Pending };
@@ -68,7 +70,7 @@ impl TaskSet {
         }
     }
 
-    /// Waits until every task has ended by itself, and logs a panic.
+    /// Waits until every task has ended by itself, and logs each panic.
     pub async fn join_all(&mut self) {
         while let Some(joined) = self.tasks.join_next_with_id().await {
             if let Err(error) = joined {

@@ -41,7 +41,7 @@ pub fn parse_integer_in_range(text: &str, least: u64, most: u64) -> Result<u64, 
     }
 }
 
-/// Parses a boolean.
+/// Parses `true`, `1`, `false` or `0`.
 ///
 /// # Errors
 /// The text says what is allowed.
@@ -53,7 +53,8 @@ pub fn parse_boolean(text: &str) -> Result<bool, &'static str> {
     }
 }
 
-/// Parses an absolute URL that paths are appended to; the refusal names `example`. Empty counts as absent.
+/// Parses an absolute `http` or `https` URL that paths are appended to, without user, query, fragment or slash at the
+/// end; the refusal names `example`. Empty counts as absent.
 ///
 /// # Errors
 /// The text says what is allowed.
@@ -75,7 +76,8 @@ pub fn parse_base_url(text: &str, example: &str) -> Result<String, String> {
     Err(format!("must be an absolute http or https URL without a trailing slash, query or fragment, such as {example}"))
 }
 
-/// Returns whether `text` is a lower-case letter followed by lower-case letters and digits, at most 32 characters.
+/// Returns whether `text` may be the brand word of a server: a lower-case ASCII letter, then lower-case letters and
+/// digits, at most 32 characters.
 #[must_use]
 pub fn is_valid_brand_word(text: &str) -> bool {
     let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
@@ -83,7 +85,7 @@ pub fn is_valid_brand_word(text: &str) -> bool {
     begins && goes_on && text.len() <= BRAND_MAX_BYTES
 }
 
-/// Parses a path; an empty one counts as absent.
+/// Parses a path from any text; an empty one counts as absent.
 ///
 /// # Errors
 /// None.
@@ -92,7 +94,7 @@ pub fn parse_path(text: &str) -> Result<PathBuf, Infallible> {
     Ok(PathBuf::from(text))
 }
 
-/// Parses a secret.
+/// Parses a secret from any text.
 ///
 /// # Errors
 /// None.
@@ -101,10 +103,10 @@ pub fn parse_secret(text: &str) -> Result<SecretString, Infallible> {
     Ok(SecretString::from(text))
 }
 
-/// Checks the URL of a database.
+/// Validates the URL of a Postgres database by its scheme.
 ///
 /// # Errors
-/// The text names the scheme of a wrong URL alone, because the rest may contain a password.
+/// The text names the scheme of an invalid URL alone, because the rest may contain a password.
 pub fn validate_database_url(text: &str) -> Result<(), String> {
     let (scheme, rest) = text.split_once("://").unwrap_or_default();
     if matches!(scheme, "postgres" | "postgresql") && !rest.is_empty() {

@@ -21,9 +21,9 @@ const BYTES_PER_SECOND_MIN: u64 = 32 * 1024;
 /// The lowest rate at which a request body may arrive. The default is for every client, so no operator sets it.
 #[derive(Debug, Clone, Copy)]
 pub struct MinimumBodyRate {
-    /// Longest time without a byte.
+    /// Longest time between two parts of the body.
     pub pause_max: Duration,
-    /// Longest time for all of it, and a second more for every 32 KiB that arrived.
+    /// Longest time for the whole body, plus a second for every 32 KiB that arrived.
     pub total_max: Duration,
 }
 

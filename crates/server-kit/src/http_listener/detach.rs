@@ -31,7 +31,7 @@ pub type ResponseFuture = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
 /// The library keeps its buffers for a connection whose request waits. A server with long polls takes such a connection
 /// apart, and gives the library the stream again when the response is there ([`ResumedConnection`]).
 pub trait DetachableRequest: Send + Sync + Sized + 'static {
-    /// A request that was detached.
+    /// The state of a request that was detached.
     type DetachedRequest: Send;
 
     /// Creates the state of a connection; `response` answers the first request that the library reads.
@@ -56,8 +56,8 @@ pub trait DetachableRequest: Send + Sync + Sized + 'static {
     /// Detaches the request if that is possible now; called when the connection has nothing to do.
     fn detach_if_possible(&self) -> Option<Self::DetachedRequest>;
 
-    /// Waits until the HTTP library is needed again, and returns the connection to resume; `None` when it is over. A
-    /// client has `keep_alive_timeout` for its next request.
+    /// Waits until the HTTP library is needed again, and returns the connection to resume; `None` when the connection
+    /// is over. A client has `keep_alive_timeout` for its next request.
     fn wait_for_resume(
         detached: DetachedConnection<Self::DetachedRequest>,
         stopping: &CancellationToken,
@@ -67,19 +67,19 @@ pub trait DetachableRequest: Send + Sync + Sized + 'static {
 
 /// A connection whose request was detached from the HTTP library.
 pub struct DetachedConnection<T> {
-    /// What the connection reads from and writes to.
+    /// The stream of the connection.
     pub stream: BoxedConnectionStream,
-    /// The request.
+    /// The detached request.
     pub request: T,
-    /// What the client has sent after the request.
+    /// The bytes that the client has sent after the request.
     pub early: Vec<u8>,
 }
 
 /// A connection that is handed back to the HTTP library.
 pub struct ResumedConnection {
-    /// What the library reads from and writes to.
+    /// The stream of the connection.
     pub stream: BoxedConnectionStream,
-    /// What the library reads before the stream.
+    /// The bytes that the library reads before those of the stream.
     pub start: Bytes,
     /// The response to the request that the library reads first.
     pub response: Option<Response<Body>>,

@@ -6,9 +6,9 @@ use http::{HeaderValue, Response, StatusCode, header};
 /// The JSON bodies of the error responses that the listener itself sends.
 #[derive(Debug, Clone, Copy)]
 pub struct ListenerErrorBodies {
-    /// The body of 503, over a connection limit.
+    /// The body of the 503 response to a connection over a limit.
     pub busy: &'static str,
-    /// The body of 408, to a head or a body that did not arrive in time.
+    /// The body of the 408 response to a head or a body that did not arrive in time.
     pub late: &'static str,
     /// Returns a new identifier for the header `x-request-id`.
     pub request_id: fn() -> String,

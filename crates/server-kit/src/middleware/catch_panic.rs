@@ -5,8 +5,8 @@ use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
-/// Awaits `future`; when it panics, returns what `instead` makes of the panic text. The text is for the log, never for
-/// the caller.
+/// Awaits `future`; when it panics, returns what `instead` makes of the panic text. That text is for the log, never for
+/// the client.
 pub async fn catch_panic<T>(future: impl Future<Output = T> + Send, instead: impl FnOnce(String) -> T) -> T {
     let mut future = Box::pin(future);
     // What a panic left half done is dropped with the request.

@@ -22,8 +22,8 @@ pub fn caller_request_id_or_fresh(
     sent.unwrap_or_else(fresh)
 }
 
-/// A generator of request ids that are unique across servers: steps from a random start. They need not be secret, and
-/// drawing each at random took longer than finding its route.
+/// A generator of request ids that are unique across servers: steps from a random start. The ids need not be secret,
+/// and drawing each at random took longer than routing a request.
 #[derive(Debug)]
 pub struct RequestIdGenerator {
     start: u128,
@@ -34,7 +34,7 @@ pub struct RequestIdGenerator {
 const STEP: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
 
 impl RequestIdGenerator {
-    /// Creates a source that begins at `start`, a random number.
+    /// Creates a generator that begins at `start`, a random number.
     #[must_use]
     pub fn new(start: u128) -> Self {
         Self { start, given: AtomicU64::new(0) }

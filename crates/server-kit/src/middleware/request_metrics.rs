@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 
-/// Counts a response and records its duration, labelled by route template. Labels have the template of the `route` and
-/// never the path, because one label per resource would grow without bound.
+/// Counts a response and records its duration, labelled by the route template, because one label per path would grow
+/// without bound.
 pub fn record_response_metrics(method: &Method, route: &str, status: StatusCode, elapsed: Duration) {
     let method = method_label(method);
     let status = status.as_u16().to_string();
