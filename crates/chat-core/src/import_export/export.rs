@@ -82,7 +82,7 @@ impl ExportUploadFolder {
 pub struct ExportedUploadFile {
     /// The folder.
     pub cabinet: ExportUploadFolder,
-    /// Where they are kept here.
+    /// The key of its bytes in this server's store of files.
     pub key: FileKey,
     /// Where they are in the folder: names of ours with slashes between.
     pub path: String,
@@ -134,7 +134,7 @@ pub struct ExportMessageCounts {
 /// The database from which an organization is exported.
 #[async_trait]
 pub trait ExportStore: Send + Sync {
-    /// Exports the organization as it is at one moment, whoever changes it meanwhile:
+    /// Exports the organization as it is at one moment, whatever changes concurrently:
     /// [`OrganizationExport::write_organization`], then messages in ascending order, other objects, then
     /// [`OrganizationExport::write_message_references`].
     async fn export_organization(&self, export: &mut OrganizationExport<'_>) -> Result<(), ExportError>;

@@ -380,7 +380,7 @@ impl Work<'_> {
         Some(ImportedMessage { readers: self.readers(&message, copies), flags: flags(copies), message, past, uses })
     }
 
-    /// Renders a text, with the names that its HTML there tells.
+    /// Renders a text, with the names that its HTML in the export has.
     fn render(
         &self,
         setting: &RenderSettings<'_>,

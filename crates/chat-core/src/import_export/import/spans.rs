@@ -1,4 +1,4 @@
-//! When users were in channels, as the export tells it.
+//! When users were in channels, as far as the export says.
 
 use std::collections::HashMap;
 
