@@ -14,7 +14,7 @@ pub struct B2bClaim {
     pub version: ClaimVersion,
     /// The calling organization.
     pub organization_id: OrganizationId,
-    /// Its name; left out when the Organization has none.
+    /// The name of the organization; left out when the Organization has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub organization_name: Option<String>,
     /// `<system>#<code>` for each registered purpose in order; left out when there is none.

@@ -3,7 +3,7 @@
 /// The URLs of a deployment, by which its extension and Organizations are recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeploymentUrls<'a> {
-    /// What the url of the extension begins with, with or without a slash at its end.
+    /// The beginning of the extension's URL, with or without a slash at its end.
     pub ext_base: &'a str,
     /// The public address of the server without a slash at its end; absolute references are not resolved without it.
     pub base_url: Option<&'a str>,

@@ -31,7 +31,7 @@ impl SubExtension {
         }
     }
 
-    /// Returns the name of the element with the value.
+    /// Returns the name of the element that holds the value of the sub-extension.
     #[must_use]
     pub const fn value_element(self) -> &'static str {
         match self {

@@ -25,7 +25,7 @@ pub enum Omission {
     /// The Client does not carry the extension.
     #[error("the Client has no extension with url '{expected}' (stored urls: {})", listed(stored_urls))]
     NoExtension {
-        /// The url looked for.
+        /// The URL of the extension.
         expected: String,
         /// The urls of the extensions it has.
         stored_urls: Vec<String>,
@@ -33,7 +33,7 @@ pub enum Omission {
     /// The extension is there several times, so that it does not say which organization is meant.
     #[error("the Client carries the client-hl7B2b extension {count} times: keep one")]
     RepeatedExtension {
-        /// How often.
+        /// The number of occurrences.
         count: usize,
     },
     /// The value was rewritten into the union form when the Client was written through `/fhir`.
@@ -43,7 +43,7 @@ pub enum Omission {
         sub_extension.value_element()
     )]
     UnionForm {
-        /// The first part found in that form.
+        /// The first sub-extension in that form.
         sub_extension: SubExtension,
     },
     /// There is no `organization`.
@@ -58,12 +58,12 @@ pub enum Omission {
         /// The urls of the parts it has.
         stored_urls: Vec<String>,
     },
-    /// A part that must be there once is there several times.
+    /// A sub-extension that must occur once occurs several times.
     #[error("sub-extension '{sub_extension}' is there {count} times: keep one")]
     Repeated {
-        /// Which.
+        /// The sub-extension.
         sub_extension: SubExtension,
-        /// How often.
+        /// The number of occurrences.
         count: usize,
     },
     /// The value is neither in its element nor in the union form.
@@ -73,18 +73,19 @@ pub enum Omission {
         listed(stored)
     )]
     WrongValueElement {
-        /// Which.
+        /// The sub-extension.
         sub_extension: SubExtension,
         /// The names of the elements it has beside `url`.
         stored: Vec<String>,
     },
-    /// The reference is not of a form that is resolved here.
+    /// The reference is not of a form that [`OrganizationReference::parse`](crate::OrganizationReference::parse)
+    /// resolves.
     #[error("the organization reference is not of the form 'Organization/<id>' (stored: {})", shown(Some(stored)))]
     BadOrganizationReference {
         /// The reference.
         stored: String,
     },
-    /// The identifier system is no text or empty.
+    /// The identifier system is not a text, or is empty.
     #[error("organizationIdentifierSystem holds no system (stored: {})", shown(Some(stored)))]
     BadIdentifierSystem {
         /// The value.
@@ -125,16 +126,16 @@ pub enum Omission {
 /// An [`Omission`] as data, for administrators.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OmissionDiagnosis {
-    /// Which of the three conditions of the claim does not hold: 1 the token format, 2 the extension,
-    /// 3 the Organization.
+    /// The condition that is not met ([`Omission::failed_condition`]): 1 the token format, 2 the extension, 3 the
+    /// Organization.
     pub condition: u8,
     /// [`Omission::metric_label`].
     pub check: &'static str,
-    /// What was found; empty when there was nothing.
+    /// The values found where the check looked; empty when there were none.
     pub stored: Vec<String>,
-    /// What the check wants.
+    /// The value that the check expects.
     pub expected: String,
-    /// What to do about it, in one sentence.
+    /// The text of the omission: what is wrong and what to do about it, in one sentence.
     pub advice: String,
 }
 
@@ -160,7 +161,7 @@ impl Omission {
         }
     }
 
-    /// Returns the number of the condition that is not met, of the three that the claim has.
+    /// Returns the number of the condition that is not met: 1 the token format, 2 the extension, 3 the Organization.
     ///
     /// # Source
     /// Specification "Access token claim `extensions.hl7-b2b`".
@@ -184,7 +185,7 @@ impl Omission {
         }
     }
 
-    /// Returns the omission as data.
+    /// Returns the omission as data for administrators.
     #[must_use]
     pub fn to_diagnosis(&self) -> OmissionDiagnosis {
         OmissionDiagnosis {

@@ -13,7 +13,7 @@ use crate::{
 pub struct ClientB2bExtension {
     /// The Organization to look up.
     pub organization: OrganizationReference,
-    /// Which of the Organization's identifiers becomes `organization_id`; not empty.
+    /// The system of the Organization's identifier that becomes `organization_id`; not empty.
     pub identifier_system: String,
     /// The purposes that have both system and code, in order.
     pub purposes: Vec<PurposeOfUse>,
@@ -74,7 +74,7 @@ impl ClientB2bExtension {
         Ok(Self { organization, identifier_system, purposes: purposes(extension) })
     }
 
-    /// Builds the claim from the current Organization; `None` stands for a missing one.
+    /// Builds the claim from the current version of the Organization; `None` stands for a missing one.
     ///
     /// # Errors
     /// The [`Omission`] that explains why the token carries no claim; the token is issued all the same.
@@ -116,9 +116,9 @@ impl ClientB2bExtension {
 }
 
 impl OrganizationReference {
-    /// Parses a reference to an Organization in either format.
+    /// Parses a reference to an Organization of this deployment, in FHIR's format or the native one.
     ///
-    /// `reference` decides when several are there. Nothing for any other form.
+    /// When several members are present, `reference` decides. `None` for any other form.
     #[must_use]
     pub fn parse<'a>(reference: &Value, deployment: impl Into<DeploymentUrls<'a>>) -> Option<Self> {
         let field = |name| reference.get(name).and_then(Value::as_str);

@@ -10,11 +10,11 @@ use crate::{DeploymentUrls, OrganizationReference, PurposeOfUse, SubExtension};
 /// An issue with the extension of a Client that is being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionIssue {
-    /// Whether the write should be refused.
+    /// The severity: whether the write should be refused.
     pub severity: ExtensionIssueSeverity,
-    /// Where, as a `FHIRPath` expression: `Client.extension[0].extension[2]`.
+    /// The position as a `FHIRPath` expression: `Client.extension[0].extension[2]`.
     pub expression: String,
-    /// What.
+    /// The kind of the issue.
     pub problem: ExtensionProblem,
 }
 
@@ -34,54 +34,53 @@ pub enum ExtensionProblem {
     /// The extension is there more than once.
     #[error("client-hl7B2b must be there once, not {count} times")]
     RepeatedExtension {
-        /// How often.
+        /// The number of occurrences.
         count: usize,
     },
-    /// A part of 1..1 is there more than once.
+    /// A sub-extension of 1..1 occurs more than once.
     #[error("'{sub_extension}' must be there once, not {count} times")]
     Repeated {
-        /// Which.
+        /// The sub-extension.
         sub_extension: SubExtension,
-        /// How often.
+        /// The number of occurrences.
         count: usize,
     },
-    /// A part of 1..1 is not there.
+    /// A sub-extension of 1..1 is missing.
     #[error("'{0}' is missing: tokens will carry no hl7-b2b claim")]
     Missing(SubExtension),
-    /// A part with an unknown url.
+    /// A sub-extension with an unknown URL.
     #[error("'{url}' is no part of client-hl7B2b and is not read")]
     UnknownUrl {
-        /// Its url, or JSON when it is no text.
+        /// Its URL, or its JSON when it is not a text.
         url: String,
     },
-    /// A part is in the union form, which the token builder does not read.
+    /// A sub-extension is in the union form, which the token builder does not read.
     #[error("'{0}' is in the union form and is not read: write the Client through the native base endpoint")]
     UnionForm(SubExtension),
-    /// A part has no value in its element.
+    /// A sub-extension has no value in its element.
     #[error("'{sub_extension}' has no '{}'", sub_extension.value_element())]
     WrongValueElement {
-        /// Which.
+        /// The sub-extension.
         sub_extension: SubExtension,
     },
     /// A value that cannot be read.
     #[error("'{sub_extension}' has a value that is not read: {stored}")]
     BadValue {
-        /// Which.
+        /// The sub-extension.
         sub_extension: SubExtension,
-        /// The value, cut.
+        /// The value, cut to [`MAX_QUOTED_CHARS`](crate::limits::MAX_QUOTED_CHARS) characters.
         stored: String,
     },
 }
 
 /// Validates the `client-hl7B2b` extension of a Client, and returns its issues.
 ///
-/// Too many are errors: a Client has at most one organization identifier system, and a second
-/// organization would make it ambiguous who calls. Everything else is a warning, because the
-/// specification describes Clients with an incomplete extension, with other sub-extension urls or in the
-/// union form as stored Clients whose tokens lack the claim.
+/// Repetitions are errors: a Client has at most one organization identifier system, and a second organization would
+/// make it ambiguous who calls. Everything else is a warning, because the specification describes Clients with an
+/// incomplete extension, with other sub-extension URLs or in the union form as stored Clients whose tokens lack the
+/// claim.
 ///
-/// Whether the Organization exists is not asked: its later edits and its deletion apply to the next
-/// token anyway.
+/// The Organization is not looked up: its later edits and its deletion apply to the next token anyway.
 ///
 /// # Source
 /// Specification "Extension `client-hl7B2b`" (cardinalities), "Client registration rule for the B2B

@@ -31,24 +31,25 @@ const HEAD_MAX_BYTES: u64 = 4 << 20;
 /// Bytes that tell a format.
 const START: usize = 32;
 
-/// The metadata of a picture, which is known without decoding all of it.
+/// The metadata of a picture that are known without decoding all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PictureMetadata {
-    /// Its format.
+    /// The format of the file.
     pub format: PictureFormat,
-    /// Its width as shown, in pixels.
+    /// The width in pixels, as shown after the orientation in the file is applied.
     pub width: u32,
-    /// Its height as shown, in pixels.
+    /// The height in pixels, as shown after the orientation in the file is applied.
     pub height: u32,
-    /// Whether it moves.
+    /// True when the picture has more than one frame.
     pub is_animated: bool,
 }
 
-/// Estimates the bytes of memory that decoding takes at most, by the format, the pixels and their depth, for callers
-/// that bound what several decoders take together. Reads the head.
+/// Estimates the bytes of memory that decoding a picture takes at most, by its format, its pixels and their depth.
+/// Reads the head of the file alone. Callers use it to bound what several decoders take together.
 ///
 /// # Errors
-/// When it is no picture, or a larger one than is ever decoded.
+/// [`PictureError::UnknownFormat`] for a file that is not a picture, [`PictureError::TooLarge`] for one that is never
+/// decoded, [`PictureError::Broken`] for a broken head.
 pub fn estimate_decoding_bytes(mut file: impl BufRead + Seek) -> Result<u64, PictureError> {
     let format = format(&mut file)?;
     let bytes = match format {
@@ -69,10 +70,11 @@ pub fn estimate_decoding_bytes(mut file: impl BufRead + Seek) -> Result<u64, Pic
     Ok(bytes)
 }
 
-/// Reads the metadata of a picture from its head, and of an animation also from the first two frames.
+/// Reads the metadata of a picture from the head of its file; of an animation also from the first two frames.
 ///
 /// # Errors
-/// When it is no picture, or a larger one than is ever decoded.
+/// [`PictureError::UnknownFormat`] for a file that is not a picture, [`PictureError::TooLarge`] for one that is never
+/// decoded, [`PictureError::Broken`] for a broken head.
 pub fn read_picture_metadata(mut file: impl BufRead + Seek) -> Result<PictureMetadata, PictureError> {
     let format = format(&mut file)?;
     let is_animated = moves(&mut file, format)?;

@@ -88,7 +88,7 @@ impl PictureFormat {
 /// A picture that this crate encoded: its bytes and format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedPicture {
-    /// The file.
+    /// The bytes of the file.
     pub bytes: Vec<u8>,
     /// Its format.
     pub format: PictureFormat,
@@ -97,16 +97,16 @@ pub struct EncodedPicture {
 /// The reason why a file cannot be used as a picture.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
-    /// It is of no [`PictureFormat`].
+    /// The file is of no [`PictureFormat`].
     #[error("Invalid image format")]
     UnknownFormat,
-    /// It is larger than is decoded.
+    /// The picture is larger than is decoded.
     #[error("Image size exceeds limit.")]
     TooLarge,
-    /// It is broken.
+    /// The file is broken.
     #[error("Could not decode image; did you upload an image file?")]
     Broken(#[source] image::ImageError),
-    /// What was to be read failed, or what was decoded could not be written.
+    /// Reading the file or writing the decoded picture failed.
     #[error("a picture could not be read or written")]
     Failed(#[source] std::io::Error),
 }

@@ -30,9 +30,9 @@ const PAPER: Rgba<u8> = Rgba([255, 255, 255, 255]);
 /// The encoded picture of a custom emoji, with a still frame where it is animated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedEmoji {
-    /// The emoji: a PNG, or a GIF when it moves.
+    /// The emoji: a PNG of 64 by 64 pixels, or a GIF when it is animated.
     pub picture: EncodedPicture,
-    /// Its first frame, when it moves.
+    /// The first frame as a PNG, when the emoji is animated.
     pub still: Option<EncodedPicture>,
 }
 
@@ -48,13 +48,13 @@ pub struct EncodedAvatar {
 /// The specification of a thumbnail: name, maximum width and height, format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThumbnailSpec {
-    /// Its name, the last part of the address.
+    /// The name, the last part of the address.
     pub name: &'static str,
-    /// Pixels of its width at most.
+    /// The greatest width in pixels.
     pub max_width: u32,
-    /// Pixels of its height at most.
+    /// The greatest height in pixels.
     pub max_height: u32,
-    /// Its format.
+    /// The format of the file.
     pub format: PictureFormat,
 }
 
@@ -67,10 +67,11 @@ pub const THUMBNAIL_SPECS: [ThumbnailSpec; 2] = [
     ThumbnailSpec { name: "840x560.webp", max_width: 840, max_height: 560, format: PictureFormat::WebP },
 ];
 
-/// Makes a custom emoji of a picture: its square center.
+/// Makes a custom emoji of the square center of a picture, 64 by 64 pixels: a PNG, or of an animation a GIF with every
+/// frame.
 ///
 /// # Errors
-/// When it is no picture, or too large a one.
+/// See [`PictureError`].
 pub fn make_emoji(file: &[u8]) -> Result<EncodedEmoji, PictureError> {
     let Some(frames) = animation(Cursor::new(file))? else {
         let picture = encoded(&square_of(file, EMOJI_SIDE)?, PictureFormat::Png)?;
@@ -93,10 +94,10 @@ pub(crate) fn emoji_frame(frame: Frame) -> Frame {
     Frame::from_parts(small.into_rgba8(), 0, 0, delay)
 }
 
-/// Makes an avatar of a picture: its square center; of an animation the first frame.
+/// Makes an avatar of the square center of a picture; of an animation, of its first frame.
 ///
 /// # Errors
-/// When it is no picture, or too large a one.
+/// See [`PictureError`].
 pub fn make_avatar(file: &[u8]) -> Result<EncodedAvatar, PictureError> {
     let medium = square_of(file, AVATAR_MEDIUM_SIDE)?;
     Ok(EncodedAvatar {
@@ -105,28 +106,29 @@ pub fn make_avatar(file: &[u8]) -> Result<EncodedAvatar, PictureError> {
     })
 }
 
-/// Makes an organization's icon of a picture: its square center, as PNG; of an animation the first frame.
+/// Makes an organization's icon of the square center of a picture, a PNG of 100 by 100 pixels; of an animation, of its
+/// first frame.
 ///
 /// # Errors
-/// When it is no picture, or too large a one.
+/// See [`PictureError`].
 pub fn make_organization_icon(file: &[u8]) -> Result<EncodedPicture, PictureError> {
     encoded(&square_of(file, ICON_SIDE)?, PictureFormat::Png)
 }
 
-/// Makes an organization's logo of a picture: all of it, with its own proportions, as PNG, at most 800 by 100 pixels
-/// and not larger than it came; of an animation the first frame.
+/// Makes an organization's logo of a whole picture, with its proportions, as a PNG of at most 800 by 100 pixels and not
+/// larger than the picture; of an animation, of its first frame.
 ///
 /// # Errors
-/// When it is no picture, or too large a one.
+/// See [`PictureError`].
 pub fn make_organization_logo(file: &[u8]) -> Result<EncodedPicture, PictureError> {
     encoded(&fitted(Cursor::new(file), LOGO_SIDES)?, PictureFormat::Png)
 }
 
-/// Makes a thumbnail of a picture: scaled down, or in its own size when that is smaller; of an animation the first
-/// frame.
+/// Makes a thumbnail of a picture: scaled down to `wish`, or in its own size when that is smaller; of an animation, of
+/// its first frame.
 ///
 /// # Errors
-/// When it is no picture, or too large a one.
+/// See [`PictureError`].
 pub fn make_thumbnail(file: impl BufRead + Seek, wish: ThumbnailSpec) -> Result<EncodedPicture, PictureError> {
     encoded(&fitted(file, (wish.max_width, wish.max_height))?, wish.format)
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::{Permissions, ScopeParseError, ScopeQuery, Syntax, limits};
 
-/// On whose behalf a clinical scope gives access.
+/// The context of a clinical scope: on whose behalf it gives access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Context {
     /// `patient/`: the one patient of the launch.
@@ -17,10 +17,10 @@ pub enum Context {
 }
 
 impl Context {
-    /// All three.
+    /// Every context.
     pub const ALL: [Self; 3] = [Self::Patient, Self::User, Self::System];
 
-    /// Returns the word before the slash.
+    /// Returns the word before the slash: `patient`, `user` or `system`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ impl fmt::Display for TypeName {
     }
 }
 
-/// Which resource types a clinical scope is about.
+/// The resource types that a clinical scope is about: one, or all.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ResourceSelector {
     /// `*`: every type.
@@ -93,7 +93,7 @@ impl ResourceSelector {
         }
     }
 
-    /// Returns whether everything `other` selects is selected.
+    /// Returns whether `self` selects every type that `other` selects.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         *self == Self::Any || self == other
@@ -138,7 +138,7 @@ pub struct ClinicalScope {
 }
 
 impl ClinicalScope {
-    /// Puts a scope together.
+    /// Creates a scope from its parts.
     ///
     /// # Errors
     /// [`ScopeParseError::QueryOnWrite`], [`ScopeParseError::QueryOnV1`] and
@@ -166,25 +166,25 @@ impl ClinicalScope {
         if bytes > limits::MAX_SCOPE_BYTES { Err(ScopeParseError::TooLong { bytes }) } else { Ok(scope) }
     }
 
-    /// On whose behalf.
+    /// Returns the context: on whose behalf the scope gives access.
     #[must_use]
     pub const fn context(&self) -> Context {
         self.context
     }
 
-    /// Which resource types.
+    /// Returns the resource types that the scope is about.
     #[must_use]
     pub const fn resource(&self) -> &ResourceSelector {
         &self.resource
     }
 
-    /// To do what.
+    /// Returns the interactions that the scope allows.
     #[must_use]
     pub const fn permissions(&self) -> Permissions {
         self.permissions
     }
 
-    /// Limited to which resources of the type.
+    /// Returns the query that limits the scope to some resources of its type; `None` without a limit.
     #[must_use]
     pub const fn query(&self) -> Option<&ScopeQuery> {
         self.query.as_ref()
@@ -196,10 +196,10 @@ impl ClinicalScope {
         self.covers_target(other) && self.permissions.covers(other.permissions)
     }
 
-    /// Returns what both grant, spelled as `self` where it can be.
+    /// Returns what both scopes grant, in the format of `self` where it can be.
     ///
-    /// Nothing when they have no access in common, and also when their two queries together pass a limit
-    /// of [`limits`]: the combination is then refused, never widened.
+    /// `None` when they have no access in common, and also when their two queries together pass a limit of [`limits`]:
+    /// the combination is then refused, never widened.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Option<Self> {
         if self.context != other.context {

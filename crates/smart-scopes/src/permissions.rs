@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::ScopeParseError;
 
-/// One kind of access, in the order of the letters.
+/// An interaction that permissions allow, in the order of the letters `cruds`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Interaction {
     /// `c`: create a resource.
@@ -21,10 +21,10 @@ pub enum Interaction {
 }
 
 impl Interaction {
-    /// All five, in the order in which v2 permissions spell them.
+    /// Every interaction, in the order of v2 permissions.
     pub const ALL: [Self; 5] = [Self::Create, Self::Read, Self::Update, Self::Delete, Self::Search];
 
-    /// Returns the letter of v2 permissions.
+    /// Returns the letter of the interaction in v2 permissions.
     #[must_use]
     pub const fn letter(self) -> char {
         match self {
@@ -47,7 +47,7 @@ impl Interaction {
     }
 }
 
-/// The format of permissions.
+/// The syntax of permissions: SMART v1 words or v2 letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Syntax {
     /// `read`, `write`, `*`. The star belongs to both syntaxes and is counted here: v2 can say `cruds`.
@@ -75,22 +75,22 @@ const READ_BITS: u8 = Interaction::Read.bit() | Interaction::Search.bit();
 const WRITE_BITS: u8 = Interaction::Create.bit() | Interaction::Update.bit() | Interaction::Delete.bit();
 
 impl Permissions {
-    /// Returns the set of `interactions`, or nothing when there are none.
+    /// Returns the permissions for `interactions`; `None` when there are none.
     ///
-    /// A set that v1 cannot spell is spelled in v2 whatever `syntax` says.
+    /// A set that v1 has no word for is written in v2 whatever `syntax` says.
     #[must_use]
     pub fn new(interactions: &[Interaction], syntax: Syntax) -> Option<Self> {
         let bits = interactions.iter().fold(0, |bits, interaction| bits | interaction.bit());
         Self::from_bits(bits, syntax)
     }
 
-    /// How it is spelled.
+    /// Returns the syntax in which the permissions are written.
     #[must_use]
     pub const fn syntax(self) -> Syntax {
         self.syntax
     }
 
-    /// The same set in another format, as far as that format has a word for it.
+    /// Returns the same interactions in `syntax`, or in v2 when v1 has no word for them.
     #[must_use]
     pub const fn spelled(self, syntax: Syntax) -> Self {
         let syntax = match v1_word(self.bits) {
@@ -106,25 +106,25 @@ impl Permissions {
         self.bits & interaction.bit() != 0
     }
 
-    /// Returns whether everything `other` allows is allowed.
+    /// Returns whether `self` allows every interaction that `other` allows.
     #[must_use]
     pub const fn covers(self, other: Self) -> bool {
         self.bits & other.bits == other.bits
     }
 
-    /// Returns whether nothing but read and search is allowed.
+    /// Returns whether no interaction but read and search is allowed.
     #[must_use]
     pub const fn is_read_only(self) -> bool {
         self.bits & WRITE_BITS == 0
     }
 
-    /// Returns what both allow, in the format of `self` where it can be.
+    /// Returns the interactions that both allow, in the syntax of `self` where it can be; `None` when there are none.
     #[must_use]
     pub fn intersection(self, other: Self) -> Option<Self> {
         Self::from_bits(self.bits & other.bits, self.syntax)
     }
 
-    /// Returns what either allows, in the format of `self` where it can be.
+    /// Returns the interactions that either allows, in the syntax of `self` where it can be.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self { bits: self.bits | other.bits, syntax: Syntax::V2 }.spelled(self.syntax)

@@ -55,9 +55,10 @@ impl ScopeQuery {
         other.parameters.iter().all(|parameter| self.parameters.contains(parameter))
     }
 
-    /// Returns the search for what meets both: `self` as spelled, then what only `other` requires.
+    /// Returns the query that a resource meets when it meets both: `self` as written, then the parameters that only
+    /// `other` has.
     ///
-    /// Nothing when that has more parameters than [`limits::MAX_QUERY_PARAMETERS`].
+    /// `None` when that has more parameters than [`limits::MAX_QUERY_PARAMETERS`].
     #[must_use]
     pub fn and(&self, other: &Self) -> Option<Self> {
         let mut both = self.clone();

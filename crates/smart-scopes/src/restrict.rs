@@ -2,16 +2,16 @@
 
 use crate::{ClinicalScope, Scope, ScopeSet, limits};
 
-/// What is left of a request.
+/// The requested scopes divided into granted and refused ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restriction {
-    /// What may be granted, in the order of the request.
+    /// The scopes that may be granted, in the order of the request.
     pub granted: ScopeSet,
     /// The requested scopes of which nothing is left, as requested and in that order.
     pub refused: Vec<Scope>,
 }
 
-/// Intersects each requested scope with the registration.
+/// Restricts requested scopes to those that a Client is registered for.
 ///
 /// A clinical scope that is broader than the registration is narrowed to the parts it has in common, in
 /// the requested syntax where that has a word for them: `system/*.read` against `system/Patient.cruds`

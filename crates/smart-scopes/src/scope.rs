@@ -34,7 +34,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Returns the clinical scope, if it is one.
+    /// Returns the clinical scope; `None` for a scope of another kind.
     #[must_use]
     pub const fn as_clinical(&self) -> Option<&ClinicalScope> {
         match self {
@@ -54,7 +54,7 @@ impl Scope {
     }
 }
 
-/// A context that the server establishes before it issues the token.
+/// A launch context scope (`launch/patient`): a context that the server establishes before it issues the token.
 ///
 /// # Source
 /// SMART App Launch 2.2.0, "Scopes for requesting context data".
@@ -65,25 +65,25 @@ pub struct LaunchContext {
 }
 
 impl LaunchContext {
-    /// Returns the type in lower case, as it stands in the scope: `patient`, `encounter`, `questionnaire`.
+    /// Returns the resource type in lower case, as it stands in the scope: `patient`, `encounter`, `questionnaire`.
     #[must_use]
     pub fn resource_type(&self) -> &str {
         &self.resource_type
     }
 
-    /// Returns the `role` asked for, as spelled.
+    /// Returns the `role` of the resource, as it stands in the scope.
     #[must_use]
     pub fn role(&self) -> Option<&str> {
         self.role.as_deref()
     }
 
-    /// Returns whether it is `launch/patient`.
+    /// Returns whether the scope is `launch/patient`, without a role.
     #[must_use]
     pub fn is_patient(&self) -> bool {
         self.resource_type == "patient" && self.role.is_none()
     }
 
-    /// Returns whether it is `launch/encounter`.
+    /// Returns whether the scope is `launch/encounter`, without a role.
     #[must_use]
     pub fn is_encounter(&self) -> bool {
         self.resource_type == "encounter" && self.role.is_none()

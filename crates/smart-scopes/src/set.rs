@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::{ClinicalScope, Context, Interaction, Scope, ScopeParseError, ScopeQuery, limits};
 
-/// Scopes in the order given, each text once.
+/// A set of scopes in the order given, each text once.
 ///
 /// Together they grant the union of what each grants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct ScopeSet {
     scopes: Vec<Scope>,
 }
 
-/// The answer to "may this be done?".
+/// The decision of a [`ScopeSet`] on one interaction with resources of one type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Permission<'a> {
     /// No scope grants it.
@@ -25,7 +25,7 @@ pub enum Permission<'a> {
 }
 
 impl ScopeSet {
-    /// Reads a space-separated list, as it stands in a request or a token.
+    /// Parses a space-separated list, as it stands in a request or a token.
     ///
     /// Not specified; spaces at the ends and several in a row are taken as one separator, because
     /// clients that join lists send them and no meaning is lost. An empty list is an empty set.
@@ -40,7 +40,7 @@ impl ScopeSet {
         Self::from_registered(list.split(' ').filter(|token| !token.is_empty()))
     }
 
-    /// Reads scopes that are stored one by one, as in a Client's `scope`.
+    /// Parses scopes that are stored one by one, as in a Client's `scope`.
     ///
     /// # Errors
     /// That of the first scope that cannot be read, and [`ScopeParseError::TooManyScopes`].
@@ -74,25 +74,25 @@ impl ScopeSet {
         self.scopes.iter().filter_map(Scope::as_clinical)
     }
 
-    /// Returns how many scopes there are.
+    /// Returns the number of scopes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.scopes.len()
     }
 
-    /// Returns whether there are none.
+    /// Returns whether the set has no scope.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.scopes.is_empty()
     }
 
-    /// Returns whether `scope` is there in this very format.
+    /// Returns whether the set has `scope` in this very format. [`ScopeSet::covers`] compares by meaning.
     #[must_use]
     pub fn contains(&self, scope: &Scope) -> bool {
         self.scopes.contains(scope)
     }
 
-    /// Returns whether there is a clinical scope of this context.
+    /// Returns whether the set has a clinical scope of this context.
     #[must_use]
     pub fn has_context(&self, context: Context) -> bool {
         self.clinical().any(|clinical| clinical.context() == context)
@@ -111,7 +111,7 @@ impl ScopeSet {
         })
     }
 
-    /// Adds `scope` at the end unless its text is there; says whether it was added.
+    /// Adds `scope` at the end unless the set has its text already; returns whether it was added.
     pub fn insert(&mut self, scope: Scope) -> bool {
         let is_new = !self.contains(&scope);
         if is_new {
@@ -120,7 +120,7 @@ impl ScopeSet {
         is_new
     }
 
-    /// Returns the scopes of `self`, then those of `other` that are new.
+    /// Returns the scopes of `self`, then those of `other` that `self` does not have.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         self.iter().chain(other).cloned().collect()
