@@ -59,34 +59,34 @@ const PRIMITIVES: [&str; 20] = [
     "uuid",
 ];
 
-/// Converts a resource from FHIR's format to the native one.
+/// Converts a resource from FHIR's format to the native one, by the type that it names.
 #[must_use]
 pub fn convert_to_native(resource: Value) -> Value {
     let resource_type = resource.as_object().and_then(reference::declared_resource_type).map(str::to_owned);
     convert_resource(Format::Native, resource_type.as_deref(), resource)
 }
 
-/// Converts a resource from either format, or a mixture, to FHIR's.
+/// Converts a resource from either format, or a mixture of them, to FHIR's, by the type that it names.
 #[must_use]
 pub fn convert_to_fhir(resource: Value) -> Value {
     let resource_type = resource.as_object().and_then(reference::declared_resource_type).map(str::to_owned);
     convert_resource(Format::Fhir, resource_type.as_deref(), resource)
 }
 
-/// Converts a resource of a given type to FHIR's format, even without `resourceType` in it.
+/// Converts a resource from either format, or a mixture of them, to FHIR's, as a resource of the given type.
 #[must_use]
 pub fn convert_typed_to_fhir(resource_type: &str, resource: Value) -> Value {
     convert_resource(Format::Fhir, Some(resource_type), resource)
 }
 
-/// Converts a resource of a given type to the native format, even without `resourceType` in it.
+/// Converts a resource from FHIR's format to the native one, as a resource of the given type.
 #[must_use]
 pub fn convert_typed_to_native(resource_type: &str, resource: Value) -> Value {
     convert_resource(Format::Native, Some(resource_type), resource)
 }
 
-/// Converts a resource that was changed in FHIR's format to the native one, and keeps unchanged parts as stored in
-/// `before`.
+/// Converts a resource that was changed in FHIR's format to the native one; parts that are unchanged stay as they are
+/// stored in `before`. Of an `AccessPolicy` only `link` is converted ([`has_reference_patterns`]).
 #[must_use]
 pub fn convert_changed_to_native(resource_type: &str, mut changed: Value, before: &Value) -> Value {
     let root = ElementContext::document_root(Some(resource_type));

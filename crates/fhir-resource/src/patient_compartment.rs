@@ -22,20 +22,23 @@ const PATIENT: &str = "Patient";
 /// What separates a reference to a resource from the version it names.
 const VERSION: &str = "/_history/";
 
-/// A path of elements from the root of a resource to a reference.
+/// The names of the elements on the way from the root of a resource to one of its elements.
 pub type ElementPath = &'static [&'static str];
 
 /// The rule by which resources of a type belong to a patient's compartment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompartmentMembership {
-    /// Patients: each is in its own. One that another is linked to is not in that one's: a link says
-    /// that two records may be of one person, not that a reader of one may see the other.
+    /// The type is `Patient`: each patient is in its own compartment. A patient that another one links to is not in
+    /// that one's compartment: a link says that two records may be of one person, not that a reader of one may see the
+    /// other.
     Itself,
-    /// Those that refer to the patient at one of these paths.
+    /// A resource belongs to the patient that it refers to at one of these paths.
     Reference(&'static [ElementPath]),
-    /// None is, and none is about a person: practitioners, organizations, medications.
+    /// No resource of the type belongs to a compartment, and none is about a person: practitioners, organizations,
+    /// medications.
     Shared,
-    /// None is, but they may hold data of any patient, or are the platform's own.
+    /// No resource of the type belongs to a compartment, but it may hold data of any patient, or the type is the
+    /// platform's own.
     Closed,
 }
 
@@ -64,7 +67,8 @@ pub fn patient_compartment_types() -> impl Iterator<Item = &'static str> {
     patient::PATHS.iter().map(|(resource_type, _)| *resource_type)
 }
 
-/// Returns the types whose resources describe no person, in the order of their names.
+/// Returns the types whose resources are about no person ([`CompartmentMembership::Shared`]), in the order of their
+/// names.
 pub fn patient_independent_types() -> impl Iterator<Item = &'static str> {
     patient::SHARED.iter().copied()
 }
@@ -91,7 +95,7 @@ impl PatientCompartment {
         &self.patient
     }
 
-    /// Returns the reference texts that refer to the patient, without a version.
+    /// Returns the two texts of a reference to the patient without a version: the relative and the absolute one.
     #[must_use]
     pub fn patient_references(&self) -> [String; 2] {
         let relative = format!("{PATIENT}/{}", self.patient);
@@ -99,7 +103,7 @@ impl PatientCompartment {
         [relative, absolute]
     }
 
-    /// Returns the prefixes of reference texts that refer to a version of the patient.
+    /// Returns the two prefixes of references to a version of the patient: the relative and the absolute one.
     #[must_use]
     pub fn versioned_reference_prefixes(&self) -> [String; 2] {
         self.patient_references().map(|text| text + VERSION)
@@ -179,7 +183,7 @@ fn patient_in<'a>(text: &'a str, own: &str) -> Option<&'a str> {
     Some(id.split_once(VERSION).map_or(id, |(id, _)| id))
 }
 
-/// Returns whether `holds` is true for any object at `path`, searching through arrays.
+/// Returns whether `holds` is true for any object at `path`. Arrays on the way and at the end are searched through.
 pub fn any_object_at_path(path: &[&str], value: &Value, holds: &mut dyn FnMut(&Value) -> bool) -> bool {
     match (value, path.split_first()) {
         (Value::Array(elements), _) => elements.iter().any(|element| any_object_at_path(path, element, holds)),

@@ -9,7 +9,7 @@ pub fn seeded_proptest_config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(0xF41E), failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Returns a strategy for arbitrary JSON, with some member names of Bundles.
+/// Returns a strategy for arbitrary JSON, in which some members have names that Bundles have.
 pub fn any_json() -> impl Strategy<Value = serde_json::Value> {
     let words = ["resourceType", "type", "entry", "request", "method", "url", "resource", "id"];
     let key = prop_oneof![proptest::sample::select(words.to_vec()).prop_map(str::to_owned), ".{0,6}"];

@@ -12,7 +12,7 @@ use crate::resource_key::{ResourceId, ResourceKey};
 /// What may stand beside the target in a reference. An object with anything else is no reference.
 const COMPANIONS: [&str; 7] = ["display", "type", "identifier", "extension", "_reference", "_display", "_type"];
 
-/// The target of a reference, as its text states it.
+/// The target of a reference, as the text of the reference states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReferenceTarget<'a> {
     /// `Type/id` or `Type/id/_history/version`.
@@ -52,7 +52,8 @@ pub fn is_absolute_reference(text: &str) -> bool {
     ["http://", "https://", "urn:"].iter().any(|scheme| text.starts_with(scheme))
 }
 
-/// Returns whether an object has the given keys and no others than those that may accompany a reference.
+/// Returns whether an object has no keys but those in `own` and those that may accompany a reference, such as
+/// `display`.
 #[must_use]
 pub fn has_only_reference_members(object: &Map<String, Value>, own: &[&str]) -> bool {
     object.keys().all(|key| own.contains(&key.as_str()) || COMPANIONS.contains(&key.as_str()))
@@ -68,7 +69,7 @@ pub(crate) fn is_companion(name: &[u8]) -> bool {
 pub struct FullUrlMap(BTreeMap<String, ResourceKey>);
 
 impl FullUrlMap {
-    /// Adds the `fullUrl` of an entry; the first one of equal ones stays.
+    /// Adds the `fullUrl` of an entry. When it is there already, the first key stays.
     pub fn insert(&mut self, full_url: &str, key: &ResourceKey) {
         self.0.entry(full_url.to_owned()).or_insert_with(|| key.clone());
     }
@@ -79,10 +80,10 @@ impl FullUrlMap {
         self.0.get(full_url)
     }
 
-    /// Replaces the `fullUrl` references in a value by references to the resources, each in its own format.
+    /// Replaces the references to a `fullUrl` in a value by references to the resources, in the format that each has.
     ///
-    /// References inside a `Bundle` resource mean that Bundle's own entries and are left alone, as
-    /// are URNs outside references (narrative, `uri` values). `path` is where the value is.
+    /// References inside a `Bundle` resource mean that Bundle's own entries and are left alone, as are URNs outside
+    /// references (narrative, `uri` values). `path` is the position of the value.
     ///
     /// # Errors
     /// The first `urn:uuid:…` that no entry carries.
@@ -135,7 +136,7 @@ impl FullUrlMap {
     }
 }
 
-/// Returns the `resourceType` of an object.
+/// Returns the `resourceType` of an object; `None` when it has none or it is not a string.
 #[must_use]
 pub fn declared_resource_type(object: &Map<String, Value>) -> Option<&str> {
     object.get("resourceType")?.as_str()

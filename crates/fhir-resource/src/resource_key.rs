@@ -16,7 +16,7 @@ const MAX_ID_BYTES: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceType(String);
 
-/// The text is not a resource type.
+/// The error of a text that is not the name of a resource type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a resource type is a capital letter followed by letters and digits, 64 characters at most")]
 pub struct ParseResourceTypeError;
@@ -35,7 +35,7 @@ impl ResourceType {
         &self.0
     }
 
-    /// Returns the name of the type's table: the type in lower case.
+    /// Returns the name of the database table of the type: the type in lower case.
     ///
     /// Some are words SQL reserves (`user`), so it has to be quoted; nothing in it needs escaping.
     #[must_use]
@@ -65,7 +65,7 @@ impl fmt::Display for ResourceType {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceId(String);
 
-/// The text is not a resource id.
+/// The error of a text that is not a resource id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id is 1 to 64 letters, digits, `.`, `_` or `-`, and neither `.` nor `..`")]
 pub struct ParseResourceIdError;
@@ -106,8 +106,7 @@ impl fmt::Display for ResourceId {
     }
 }
 
-/// The type and id that identify a resource in a store; displayed as `Type/id`. Prints as the relative reference
-/// `Type/id`.
+/// The type and id that identify a resource in a store. Displayed as the relative reference `Type/id`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceKey {
     /// The resource type.
@@ -116,7 +115,7 @@ pub struct ResourceKey {
     pub id: ResourceId,
 }
 
-/// The text is not `Type/id`.
+/// The error of a text that is not of the form `Type/id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a resource is named `Type/id`")]
 pub struct ParseResourceKeyError;

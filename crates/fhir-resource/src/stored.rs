@@ -25,13 +25,13 @@ pub struct StoredResource {
 }
 
 impl StoredResource {
-    /// Returns the whole document: `resourceType`, `id`, `meta`, then the body.
+    /// Returns the document that readers see: `resourceType`, `id`, `meta`, then the body.
     #[must_use]
     pub fn to_document(&self) -> Value {
         self.clone().into_document()
     }
 
-    /// Converts the stored resource into its whole document without copying.
+    /// Converts the stored resource into the document that readers see, without copying the body.
     #[must_use]
     pub fn into_document(self) -> Value {
         let mut meta = Map::new();
@@ -74,7 +74,8 @@ fn etag(version: i64) -> String {
     format!("W/\"{version}\"")
 }
 
-/// Returns a moment in unix microseconds as a FHIR `instant` in UTC with microseconds, as `meta.lastUpdated` has it.
+/// Returns a time in UNIX microseconds as a FHIR `instant` in UTC with microseconds, as in `meta.lastUpdated`. A time
+/// that the format cannot express becomes the nearest one that it can.
 #[must_use]
 pub fn format_instant(updated_us: i64) -> String {
     let limit = if updated_us < 0 { Timestamp::MIN } else { Timestamp::MAX };

@@ -107,14 +107,15 @@ pub fn r4_resource_types() -> impl Iterator<Item = &'static str> {
     named.map(|(name, _)| *name)
 }
 
-/// Returns whether R4 has a concrete resource type of this name. Abstract types and the platform's own are none.
+/// Returns whether R4 has a concrete resource type of this name. False for its abstract types and for the platform's
+/// own types.
 #[must_use]
 pub fn is_r4_resource_type(name: &str) -> bool {
     structure_definition(name).is_some_and(StructureDefinition::is_concrete_resource)
 }
 
-/// Returns the codes of an R4 value set with a required binding, by its URL; `None` when the binding is not required or
-/// the set cannot be expanded.
+/// Returns the codes of the R4 value set of this URL; `None` unless some R4 element has a required binding to it and
+/// its codes can be listed.
 #[must_use]
 pub fn value_set_codes(url: &str) -> Option<Arc<CodesBySystem>> {
     let url = url.split_once('|').map_or(url, |(url, _)| url);

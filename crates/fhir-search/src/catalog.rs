@@ -15,7 +15,7 @@ use crate::parameter::{CompiledSearchParameter, SearchParameterSummary};
 
 pub use definition::{SearchParameterDefinitionError, UnusableSearchParameter};
 
-/// The lowest number of an installed search parameter; the parameters of R4 itself have lower numbers.
+/// The lowest number of a search parameter of an installed package; R4's own parameters have lower numbers.
 pub const FIRST_INSTALLED_PARAMETER_NUMBER: i64 = 10_000;
 
 /// The types every resource is of.
@@ -23,8 +23,8 @@ const ROOTS: [&str; 2] = ["Resource", "DomainResource"];
 
 /// The search parameters of every type: R4's own and the installed ones.
 ///
-/// What a type has is read and compiled when the type is first asked for and cached from then on: a deployment uses
-/// some twenty of the 133 types R4 has parameters of. A catalog does not change; when installed packages do, it is
+/// The parameters of a type are compiled when the type is first used and cached from then on: a deployment uses some
+/// twenty of the 133 types that R4 has parameters of. A catalog does not change; when installed packages do, it is
 /// replaced as a whole.
 #[derive(Debug)]
 pub struct SearchParameterCatalog {
@@ -47,9 +47,9 @@ impl SearchParameterCatalog {
 
     /// Creates a catalog of R4's parameters and of installed `SearchParameter` resources, each with its number.
     ///
-    /// What cannot be compiled is left out and returned with its reason. So is a parameter whose code its
-    /// type has already: the first one stays, R4's before all. A URL of R4 itself is passed over, since it
-    /// is here already.
+    /// A parameter that cannot be compiled is left out and returned with the reason. So is one whose code its type
+    /// already has: the first one stays, R4's before all. A parameter with a URL of R4 itself is ignored, because the
+    /// catalog has it already.
     #[must_use]
     pub fn with_installed<'a>(
         installed: impl IntoIterator<Item = (i64, &'a Value)>,
@@ -90,8 +90,9 @@ impl SearchParameterCatalog {
         self.of_kind(resource_type).0.iter()
     }
 
-    /// Returns summaries of the search parameters of a resource type in the order of their codes, without keeping
-    /// compiled parameters in memory. Asking it of all types keeps none of their parameters in memory.
+    /// Returns summaries of the search parameters of a resource type in the order of their codes. Unlike
+    /// [`parameters_of_type`](Self::parameters_of_type) it does not cache the compiled parameters, so that a caller may
+    /// ask for every type.
     #[must_use]
     pub fn parameter_summaries_of_type(&self, resource_type: &ResourceType) -> Vec<SearchParameterSummary> {
         let outlined =
@@ -113,7 +114,8 @@ impl SearchParameterCatalog {
         self.kinds.keys().map(String::as_str).filter(|resource_type| !ROOTS.contains(resource_type))
     }
 
-    /// Returns the parameters of the type whose index rows also serve this one, when it has no rows.
+    /// Returns the parameters of the type whose index rows also answer `parameter`; none when `parameter` has index
+    /// rows.
     pub fn parameters_sharing_rows<'a>(
         &'a self,
         resource_type: &ResourceType,
@@ -124,8 +126,8 @@ impl SearchParameterCatalog {
         of_kind.filter(|other| sources.contains(&other.number))
     }
 
-    /// Returns the parameters whose index rows serve the parts of this composite, in the order of its parts, when it
-    /// has no rows.
+    /// Returns the parameters whose index rows answer the components of `composite`, in the order of its components;
+    /// none when `composite` has index rows.
     #[must_use]
     pub fn composite_part_parameters(
         &self,
@@ -141,11 +143,11 @@ impl SearchParameterCatalog {
     }
 
     /// Returns the index entries of a resource: parameter number and value, each pair once, at most
-    /// `MAX_INDEX_ENTRIES_PER_RESOURCE`. What has [`parameters_sharing_rows`](Self::parameters_sharing_rows) or
-    /// [`composite_part_parameters`](Self::composite_part_parameters) puts nothing there.
-    ///
-    /// Nothing stands for `_id` and `_lastUpdated`, which are columns. At most
     /// [`MAX_INDEX_ENTRIES_PER_RESOURCE`](crate::limits::MAX_INDEX_ENTRIES_PER_RESOURCE).
+    ///
+    /// `_id` and `_lastUpdated` have no entries, because they are columns, nor has a parameter that the rows of others
+    /// answer ([`parameters_sharing_rows`](Self::parameters_sharing_rows),
+    /// [`composite_part_parameters`](Self::composite_part_parameters)).
     #[must_use]
     pub fn index_entries_of(&self, document: &IndexedDocument<'_>) -> Vec<(i64, IndexEntry)> {
         let parameters = self.parameters_of_type(document.resource_type).filter(|parameter| parameter.has_index_rows());

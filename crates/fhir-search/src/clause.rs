@@ -8,28 +8,29 @@ use crate::entry::IndexEntry;
 use crate::parameter::CompiledSearchParameter;
 use crate::range::RangeComparison;
 
-/// A parsed and checked search request.
+/// A search of one resource type, parsed and checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchRequest {
-    /// The type that is searched.
+    /// The resource type that is searched.
     pub resource_type: ResourceType,
-    /// All of them have to hold; none when everything is asked for.
+    /// The clauses, all of which a match meets; none when every resource matches.
     pub clauses: Vec<SearchClause>,
-    /// The order asked for; the first decides first.
+    /// The sort criteria (`_sort`); the first one decides first.
     pub sort: Vec<SortCriterion>,
-    /// Matches on a page, [`MAX_PAGE_SIZE`](crate::limits::MAX_PAGE_SIZE) at most; 0 asks for the number alone.
+    /// Matches on a page (`_count`), at most [`MAX_PAGE_SIZE`](crate::limits::MAX_PAGE_SIZE); 0 requests the number of
+    /// matches alone.
     pub count: Option<u32>,
-    /// Where the page begins (`_cursor`): what a link of an earlier page carried, as it was.
+    /// The position at which the page begins (`_cursor`), as a link of an earlier page carried it.
     pub cursor: Option<String>,
-    /// Whether the number of matches is wanted.
+    /// Whether the number of matches is requested (`_total`).
     pub total: TotalMode,
-    /// How much of each resource is wanted.
+    /// The part of each resource that is requested (`_summary`).
     pub summary: SummaryMode,
-    /// The elements wanted of each resource; all when empty.
+    /// The elements of each resource that are requested (`_elements`); all when empty.
     pub elements: Vec<String>,
-    /// What the matches refer to and comes with them.
+    /// The references of matches to follow (`_include`).
     pub includes: Vec<IncludeClause>,
-    /// What refers to the matches and comes with them.
+    /// The references to matches to follow backwards (`_revinclude`).
     pub revincludes: Vec<IncludeClause>,
 }
 
@@ -40,21 +41,21 @@ pub enum SearchClause {
     Any {
         /// The parameter.
         parameter: Arc<CompiledSearchParameter>,
-        /// At least one.
+        /// The predicates, at least one.
         tests: Vec<IndexEntryPredicate>,
     },
     /// No entry of the parameter meets any of the tests (`:not`, `:not-in`); holds where there is none.
     None {
         /// The parameter.
         parameter: Arc<CompiledSearchParameter>,
-        /// At least one.
+        /// The predicates, at least one.
         tests: Vec<IndexEntryPredicate>,
     },
     /// The parameter has no entry (`:missing=true`), or has one.
     Missing {
         /// The parameter.
         parameter: Arc<CompiledSearchParameter>,
-        /// Whether it has to have none.
+        /// True when it must have no entry.
         missing: bool,
     },
     /// What the resource refers to meets a clause.
@@ -66,20 +67,21 @@ pub enum SearchClause {
 /// A chained parameter (`subject:Patient.name=x`): a resource that this one refers to must meet a clause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainedClause {
-    /// The reference.
+    /// The reference parameter.
     pub parameter: Arc<CompiledSearchParameter>,
-    /// What a resource of each type has to meet; one of them is enough.
+    /// The clause for each type that the reference may lead to; one of them is enough.
     pub any_of: Vec<(ResourceType, SearchClause)>,
 }
 
-/// `_has:Observation:patient:code=x`: a resource that refers to this one meets a clause.
+/// A reverse chained parameter (`_has:Observation:patient:code=x`): a resource that refers to this one must meet a
+/// clause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReverseChainedClause {
-    /// The type that refers.
+    /// The type of the referring resource.
     pub resource_type: ResourceType,
-    /// Its reference.
+    /// Its reference parameter.
     pub parameter: Arc<CompiledSearchParameter>,
-    /// What it has to meet.
+    /// The clause that it must meet.
     pub clause: Box<SearchClause>,
 }
 
@@ -88,14 +90,14 @@ pub struct ReverseChainedClause {
 pub enum IndexEntryPredicate {
     /// A code.
     Token {
-        /// What the system has to be.
+        /// The condition on the code system.
         system: CodeSystemMatch,
-        /// What the code has to be; any when there is none.
+        /// The required code; any when `None`.
         code: Option<String>,
     },
-    /// The words of a token begin with this, folded.
+    /// The display text of a token begins with this folded text (`:text`).
     Display(String),
-    /// An identifier of a type.
+    /// An identifier with a type and a value (`:of-type`).
     OfType {
         /// The system of the type.
         system: Option<String>,
@@ -114,11 +116,11 @@ pub enum IndexEntryPredicate {
         /// Folded, but for [`StringMatchMode::Exact`].
         text: String,
     },
-    /// A resource of this server.
+    /// A reference to a resource of this server.
     Reference {
-        /// Its type; any when there is none.
+        /// The type of the target; any when `None`.
         resource_type: Option<ResourceType>,
-        /// Its id.
+        /// The id of the target.
         id: String,
     },
     /// A URI.
@@ -148,44 +150,44 @@ pub enum IndexEntryPredicate {
 /// The condition on the code system of a token: any, none or a given one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeSystemMatch {
-    /// Anything, also none.
+    /// Any system, or none.
     Any,
-    /// None (`|code`).
+    /// No system (`|code`).
     None,
-    /// This one.
+    /// This system (`system|code`).
     Is(String),
 }
 
 /// The comparison mode of a string parameter: prefix, `:exact` or `:contains`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StringMatchMode {
-    /// By the beginning, without case and accents.
+    /// The value begins with the text, without case and accents.
     Starts,
-    /// Anywhere, without case and accents (`:contains`).
+    /// The value contains the text, without case and accents (`:contains`).
     Contains,
-    /// As a whole, to the letter (`:exact`).
+    /// The value equals the text, with case and accents (`:exact`).
     Exact,
 }
 
 /// The comparison mode of a URI parameter: exact, `:above` or `:below`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UriMatchMode {
-    /// To the letter.
+    /// The URIs are equal.
     Equals,
-    /// The entry is this or goes on behind it (`:below`).
+    /// The entry equals the URI or is below it (`:below`).
     Below,
-    /// The entry is this or its beginning up to a slash (`:above`).
+    /// The entry equals the URI or is above it, up to a slash (`:above`).
     Above,
 }
 
 /// The condition on the unit of a quantity: any, a name, or a code of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuantityUnitMatch {
-    /// Anything.
+    /// Any unit, or none.
     Any,
-    /// This code, or this unit as people read it (`5||mg`).
+    /// A unit with this code, or with this text as people read it (`5||mg`).
     Named(String),
-    /// This code of this system.
+    /// A unit with this code of this system (`5|system|code`).
     Coded {
         /// The system.
         system: String,
@@ -194,67 +196,67 @@ pub enum QuantityUnitMatch {
     },
 }
 
-/// One criterion of the sort order (`_sort`).
+/// One criterion of the sort order (`_sort`): a parameter and a direction.
 ///
 /// Not specified; of several values the least counts, when descending the greatest, and resources without
 /// one come last, because a page then begins with what was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SortCriterion {
-    /// What the order is by.
+    /// The parameter to sort by.
     pub parameter: Arc<CompiledSearchParameter>,
-    /// Whether the greatest comes first.
+    /// True for descending order.
     pub descending: bool,
 }
 
-/// The value of `_total`.
+/// The value of `_total`: whether and how exactly the matches are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TotalMode {
-    /// Nothing was said.
+    /// `_total` is absent.
     #[default]
     Unsaid,
-    /// No.
+    /// `none`: not counted.
     None,
-    /// Roughly.
+    /// `estimate`: counted roughly.
     Estimate,
-    /// Exactly.
+    /// `accurate`: counted exactly.
     Accurate,
 }
 
-/// The value of `_summary`.
+/// The value of `_summary`: the part of each resource that a response has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SummaryMode {
-    /// All of it.
+    /// `false`: the whole resource.
     #[default]
     False,
-    /// The elements that are part of a summary.
+    /// `true`: the elements that are part of the summary.
     True,
-    /// The narrative, `id`, `meta` and what a resource of the type has to have.
+    /// `text`: the narrative, `id`, `meta` and the mandatory elements.
     Text,
-    /// All but the narrative.
+    /// `data`: all but the narrative.
     Data,
-    /// The number of matches alone.
+    /// `count`: the number of matches alone.
     Count,
 }
 
-/// An `_include` or `_revinclude` parameter.
+/// An `_include` or `_revinclude` parameter: the references to follow from or to the matches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IncludeClause {
-    /// The type that refers; any for `*`.
+    /// The type of the referring resources; any for `*`.
     pub resource_type: Option<ResourceType>,
-    /// By which references.
+    /// The reference parameters to follow.
     pub by: IncludeReferences,
-    /// The type that is referred to, when only one is wanted.
+    /// The type of the targets to follow to; any when `None`.
     pub target: Option<ResourceType>,
-    /// Whether what is included is looked at as well (`:iterate`).
+    /// True when included resources are followed as well (`:iterate`).
     pub iterate: bool,
 }
 
 /// The reference parameters that an include follows: one or all.
 #[derive(Clone, Debug, PartialEq)]
 pub enum IncludeReferences {
-    /// All of them (`*`).
+    /// Every reference parameter (`*`).
     All,
-    /// This one.
+    /// This reference parameter.
     Parameter(Arc<CompiledSearchParameter>),
 }
 
@@ -269,7 +271,7 @@ impl SearchClause {
         }
     }
 
-    /// Returns the other resource types that the clause's chains and `_has` lead to.
+    /// Returns the resource types that the chains and `_has` of the clause lead to.
     #[must_use]
     pub fn chained_resource_types(&self) -> Vec<&ResourceType> {
         match self {
@@ -285,7 +287,8 @@ impl SearchClause {
 }
 
 impl IndexEntryPredicate {
-    /// Returns whether an index entry meets the predicate.
+    /// Returns whether an index entry meets the predicate; false for an entry of another kind and for
+    /// [`IndexEntryPredicate::In`].
     #[must_use]
     pub fn matches_entry(&self, entry: &IndexEntry) -> bool {
         match (self, entry) {

@@ -11,20 +11,20 @@ use crate::matching::ReferenceResolver;
 /// The search whose matches decide a conditional write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConditionalWriteSearch {
-    /// The search; nothing but its clauses counts.
+    /// The search, of which only the clauses count.
     pub search: SearchRequest,
-    /// The address of our FHIR endpoint, which references to our resources may begin with.
+    /// The base URL of this server's FHIR endpoint, which absolute references to its resources begin with.
     pub base_url: String,
 }
 
 impl ConditionalWriteSearch {
-    /// Returns the other resource types that its chains lead to.
+    /// Returns the resource types that the chains of the search lead to.
     #[must_use]
     pub fn chained_resource_types(&self) -> BTreeSet<&ResourceType> {
         self.search.clauses.iter().flat_map(SearchClause::chained_resource_types).collect()
     }
 
-    /// Returns whether a resource meets it; a condition on other resources is met by none without a `resolver`.
+    /// Returns whether a resource matches. A condition on other resources is met by none without a `resolver`.
     #[must_use]
     pub fn matches_resource(&self, stored: &StoredResource, resolver: Option<&dyn ReferenceResolver>) -> bool {
         let document = IndexedDocument {

@@ -25,20 +25,20 @@ pub struct IndexedDocument<'a> {
     pub resource_type: &'a ResourceType,
     /// The id.
     pub id: &'a str,
-    /// When this version was written, in unix microseconds.
+    /// The time at which this version was written, in UNIX microseconds.
     pub updated_us: i64,
     /// The body as stored or in FHIR's format.
     pub body: &'a Value,
-    /// The address of our own FHIR endpoint, without a slash at the end: absolute references that begin
-    /// with it are to our own resources.
+    /// The base URL of this server's FHIR endpoint, without a slash at the end: absolute references that begin with it
+    /// are to resources of this server.
     pub base_url: &'a str,
 }
 
 /// One entry of the search index: a value that a resource has for a search parameter.
 ///
-/// Text longer than [`MAX_INDEX_TEXT_BYTES`](crate::limits::MAX_INDEX_TEXT_BYTES) is cut there. A query's values are
-/// shorter than that, so what is cut equals none and begins as it began; only `:contains` does not see
-/// what is behind the cut.
+/// Text longer than [`MAX_INDEX_TEXT_BYTES`](crate::limits::MAX_INDEX_TEXT_BYTES) is cut there. Values of a query are
+/// shorter than that, so a cut text equals none of them and begins as the whole text does; only `:contains` does not
+/// see what is behind the cut.
 #[derive(Clone, Debug, PartialEq)]
 pub enum IndexEntry {
     /// A code, of a system or of none: token parameters, and the logical identifiers of references

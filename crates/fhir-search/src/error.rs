@@ -2,7 +2,7 @@
 
 use crate::limits;
 
-/// The reason why a search cannot be answered. Each says what would be.
+/// The reason why a search cannot be carried out. The texts say what would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
     /// The type has no parameter of this name.
@@ -10,7 +10,7 @@ pub enum SearchError {
     UnknownParameter {
         /// The type that is searched.
         resource_type: String,
-        /// As it stood in the query.
+        /// The name as it stands in the query.
         name: String,
     },
     /// A parameter of FHIR that is not supported here.
@@ -28,20 +28,20 @@ pub enum SearchError {
         parameter_type: &'static str,
         /// The modifier.
         modifier: String,
-        /// What it takes, for the reader.
+        /// The modifiers that the parameter takes, in words.
         supported: String,
     },
-    /// A value that is not what the parameter compares.
+    /// A value that the parameter cannot be compared with.
     #[error("{value:?} is no value of {name}: {expected}")]
     Value {
         /// The parameter, as it stood in the query.
         name: String,
         /// The value.
         value: String,
-        /// What would be one.
+        /// A description of the values that the parameter takes.
         expected: &'static str,
     },
-    /// A chain behind what is no reference.
+    /// A chain behind a parameter that is not a reference.
     #[error("{0} is no reference, so nothing can be asked of what it refers to")]
     NotAReference(String),
     /// A chain or a reverse chain whose parts cannot be read.
@@ -49,7 +49,7 @@ pub enum SearchError {
     Name {
         /// The parameter, as it stood in the query.
         name: String,
-        /// What would be.
+        /// A description of the form that the name should have.
         expected: &'static str,
     },
     /// More than [`limits::MAX_CHAIN_REFERENCES`] steps from resource to resource.
@@ -81,15 +81,15 @@ pub enum SearchError {
 /// A search parameter that was ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoredSearchParameter {
-    /// As it stood in the query.
+    /// The name as it stands in the query.
     pub name: String,
-    /// Why; its text is for the outcome entry of the answer.
+    /// The reason; its text is for the outcome entry of the response.
     pub fault: SearchError,
 }
 
 impl SearchError {
-    /// Returns whether a lenient search ignores the parameter: it is unknown or empty. What is known and asked wrongly
-    /// is refused either way.
+    /// Returns whether a lenient search ignores the parameter: it is unknown, not supported or without a value. A known
+    /// parameter with a wrong modifier or value is refused either way.
     ///
     /// # Source
     /// FHIR R4, Search, Handling Errors, and Modifiers: a modifier that is not supported is refused.

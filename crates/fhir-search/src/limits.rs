@@ -28,7 +28,8 @@ pub const MAX_SEARCH_VALUE_BYTES: usize = 1000;
 /// Most references a chain goes over. Not specified; 3, because each is a join.
 pub const MAX_CHAIN_REFERENCES: usize = 3;
 
-/// Longest text in the index, in bytes; more than a search value has, so that no value equals what is cut.
+/// Longest text in the index, in bytes; longer than any search value ([`MAX_SEARCH_VALUE_BYTES`]), so that no value
+/// equals a text that was cut.
 pub const MAX_INDEX_TEXT_BYTES: usize = 1024;
 
 /// A cut is at most three bytes before the bound, where a character ends.
@@ -44,7 +45,7 @@ pub const MAX_EXPRESSION_BYTES: usize = 8192;
 /// Deepest nesting of an expression.
 pub const MAX_EXPRESSION_DEPTH: usize = 16;
 
-/// Most criteria of an order.
+/// Most criteria in one `_sort`.
 pub const MAX_SORT_CRITERIA: usize = 4;
 
 /// Most parts of a composite parameter; R4 has three at most.

@@ -12,7 +12,7 @@ use crate::error::SearchError;
 use crate::limits;
 use crate::parameter::CompiledSearchParameter;
 
-/// Resolves references for chained searches.
+/// Access to other resources, which chained searches need.
 pub trait ReferenceResolver {
     /// Returns the resource under this key, if it exists.
     fn find_resource(&self, key: &ResourceKey) -> Option<StoredResource>;
@@ -21,7 +21,8 @@ pub trait ReferenceResolver {
     fn resources_of_type(&self, resource_type: &ResourceType) -> Vec<StoredResource>;
 }
 
-/// A search condition that cannot be decided from the resource alone, because it needs other resources or a value set.
+/// The error of a search condition that cannot be decided from the resource alone, because it needs other resources or
+/// a value set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UndecidableConditionError {
     /// A chain or `_has`, without a [`ReferenceResolver`].
@@ -36,7 +37,7 @@ pub enum UndecidableConditionError {
 pub type ValueSetCoding = (Option<String>, String);
 
 impl SearchRequest {
-    /// Returns whether the resource meets every clause. Its type is not looked at.
+    /// Returns whether the resource meets every clause. The type of the resource is not compared.
     ///
     /// # Errors
     /// [`UndecidableConditionError`], when the answer needs more than the resource.
@@ -54,7 +55,7 @@ impl SearchRequest {
         Ok(true)
     }
 
-    /// Returns the URLs of the value sets the search names.
+    /// Returns the URLs of the value sets that the search names (`:in`, `:not-in`).
     #[must_use]
     pub fn value_set_urls(&self) -> BTreeSet<String> {
         let mut named = BTreeSet::new();

@@ -48,7 +48,7 @@ impl SearchParameterType {
         Self::ALL.iter().find_map(|(known, parameter_type)| (*known == name).then_some(*parameter_type))
     }
 
-    /// Its name in `SearchParameter.type`.
+    /// Returns the code of the type in `SearchParameter.type`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         Self::ALL
@@ -57,7 +57,8 @@ impl SearchParameterType {
             .unwrap_or_default()
     }
 
-    /// Returns the modifiers that this server supports for parameters of the type, without those every type has.
+    /// Returns the modifiers that this server supports for parameters of the type, beside `:missing`, which every type
+    /// has.
     #[must_use]
     pub const fn supported_modifiers(self) -> &'static [&'static str] {
         match self {
@@ -76,30 +77,28 @@ impl fmt::Display for SearchParameterType {
     }
 }
 
-/// One search parameter of one resource type, its expression compiled.
+/// A search parameter of one resource type, with its expression compiled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompiledSearchParameter {
-    /// The name it has in a query.
+    /// The name of the parameter in a query.
     pub code: String,
-    /// What names it everywhere.
+    /// The canonical URL of the parameter.
     pub url: String,
     /// The type of its values.
     pub parameter_type: SearchParameterType,
-    /// The key of its rows: the same for all the types that share the definition, and for good.
+    /// The number of the parameter in the index rows: one for all types that share the definition, and never changed.
     pub number: i64,
-    /// The types a reference may be to; none when nothing says so.
+    /// The types that a reference may lead to; empty when the definition names none.
     pub targets: Vec<ResourceType>,
-    /// The parts of a composite, in their order; none for the others.
+    /// The components of a composite, in their order; empty for other types.
     pub components: Vec<CompositeComponent>,
-    /// The numbers of other parameters of the type that together find the same: it has no rows then, and a search asks
-    /// for theirs
-    /// ([`parameters_sharing_rows`](crate::SearchParameterCatalog::parameters_sharing_rows)).
-    /// None for most.
+    /// The numbers of other parameters of the type that together find the same resources: this one has no index rows
+    /// then, and a search uses theirs
+    /// ([`parameters_sharing_rows`](crate::SearchParameterCatalog::parameters_sharing_rows)). Empty for most.
     pub sources: Vec<i64>,
-    /// The numbers of other parameters of the type, one for each part of a composite, where a resource is found by it
-    /// that is found by all of them: it has no rows then, and a search asks for theirs
-    /// ([`composite_part_parameters`](crate::SearchParameterCatalog::composite_part_parameters)).
-    /// None for most.
+    /// The numbers of other parameters of the type, one for each component of a composite that finds exactly the
+    /// resources that all of them find: this one has no index rows then, and a search uses theirs
+    /// ([`composite_part_parameters`](crate::SearchParameterCatalog::composite_part_parameters)). Empty for most.
     pub parts: Vec<i64>,
     pub(super) expression: Expression,
 }

@@ -18,10 +18,10 @@ pub use result::{is_search_result_parameter, parse_summary_and_elements};
 /// The handling of unknown search parameters: strict refuses them, lenient ignores them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownParameterHandling {
-    /// It is passed over and reported (`Prefer: handling=lenient`).
+    /// An unknown parameter is ignored and reported (`Prefer: handling=lenient`).
     #[default]
     Lenient,
-    /// The search is refused (`Prefer: handling=strict`).
+    /// A search with an unknown parameter is refused (`Prefer: handling=strict`).
     Strict,
 }
 
@@ -30,11 +30,11 @@ pub enum UnknownParameterHandling {
 pub struct SearchParseContext<'a> {
     /// The type that is searched.
     pub resource_type: &'a ResourceType,
-    /// What is done about a parameter that is not supported.
+    /// The handling of parameters that are not supported.
     pub handling: UnknownParameterHandling,
-    /// The time in unix microseconds: what `ap` of a date is measured from.
+    /// The current time in UNIX microseconds, which `ap` of a date is relative to.
     pub now_us: i64,
-    /// The address of our own FHIR endpoint, without a slash at the end.
+    /// The base URL of this server's FHIR endpoint, without a slash at the end.
     pub base_url: &'a str,
 }
 
@@ -46,9 +46,9 @@ impl<'a> SearchParseContext<'a> {
     }
 }
 
-/// Parses the decoded parameters of a search, and returns the parameters that were ignored.
+/// Parses the decoded parameters of a search, and returns it with the parameters that were ignored.
 ///
-/// `_format` and `_pretty` are passed over. A `_count` above [`limits::MAX_PAGE_SIZE`] is taken as that.
+/// `_format` and `_pretty` are ignored. A `_count` above [`limits::MAX_PAGE_SIZE`] is lowered to it.
 ///
 /// # Errors
 /// See [`SearchError`]; those that [`SearchError::is_ignorable_when_lenient`] only under

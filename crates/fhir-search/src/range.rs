@@ -6,28 +6,28 @@
 /// FHIR R4, Search, Prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ComparisonPrefix {
-    /// `eq`, or nothing: the asked range holds all of the resource's.
+    /// `eq`, or no prefix: the range of the resource lies inside the requested one.
     Equal,
-    /// `ne`: it does not.
+    /// `ne`: the range of the resource does not lie inside the requested one.
     NotEqual,
-    /// `gt`: some of the resource's range lies above the asked one.
+    /// `gt`: a part of the resource's range lies above the requested one.
     Greater,
-    /// `lt`: some of it lies below.
+    /// `lt`: a part of the resource's range lies below the requested one.
     Less,
     /// `ge`: `gt` or `eq`.
     GreaterOrEqual,
     /// `le`: `lt` or `eq`.
     LessOrEqual,
-    /// `sa`: all of it lies above.
+    /// `sa`: the whole range of the resource lies above the requested one.
     StartsAfter,
-    /// `eb`: all of it lies below.
+    /// `eb`: the whole range of the resource lies below the requested one.
     EndsBefore,
-    /// `ap`: the ranges overlap; the asked one is widened when the query is read.
+    /// `ap`: the ranges overlap; the requested one is widened when the query is parsed.
     Approximate,
 }
 
 impl ComparisonPrefix {
-    /// Every prefix with the two letters that stand for it.
+    /// Every prefix with its two letters.
     pub const ALL_WITH_LETTERS: [(&'static str, Self); 9] = [
         ("eq", Self::Equal),
         ("ne", Self::NotEqual),
@@ -56,11 +56,11 @@ impl ComparisonPrefix {
 /// 99.5 up to the last double below 100.5), and are the number itself for the prefixes of order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RangeComparison<T> {
-    /// How to compare.
+    /// The comparison.
     pub prefix: ComparisonPrefix,
-    /// The least value asked for.
+    /// The lower bound of the requested range.
     pub low: T,
-    /// The greatest one.
+    /// The upper bound of the requested range.
     pub high: T,
 }
 

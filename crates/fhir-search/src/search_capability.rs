@@ -20,14 +20,14 @@ pub struct ResourceTypeSearchCapability {
     pub resource_type: ResourceType,
     /// `searchParam`: name, definition and type of each.
     pub parameters: Vec<Value>,
-    /// `searchInclude`: what `_include` takes.
+    /// `searchInclude`: the values that `_include` takes.
     pub includes: Vec<String>,
-    /// `searchRevInclude`: what `_revinclude` takes.
+    /// `searchRevInclude`: the values that `_revinclude` takes.
     pub revincludes: Vec<String>,
 }
 
-/// Returns the search capability of every R4 type in the order of type names; types that `indexes` leaves out have
-/// none. Of a type that `indexes` says is not in the index nothing can be.
+/// Returns the search capability of every R4 resource type, in the order of type names. A type for which `indexes`
+/// returns false has no parameters and includes.
 pub fn search_capabilities_by_type(
     catalog: &SearchParameterCatalog,
     indexes: impl Fn(&ResourceType) -> bool,

@@ -15,7 +15,7 @@ pub fn split_at_unescaped_separator(text: &str, separator: char) -> Vec<&str> {
     parts.collect()
 }
 
-/// Returns `text` without the backslashes before separators and before backslashes.
+/// Returns `text` without the backslashes that escape a separator (`,`, `|`, `$`) or a backslash.
 #[must_use]
 pub fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());

@@ -24,7 +24,8 @@ const NATIVE: [&[u8]; 5] = [b"resourceType", b"id", b"versionId", b"localRef", b
 
 const META: &[u8] = b"meta";
 
-/// The body has to be parsed before it can be converted, or is not a document; nothing was appended.
+/// The error of a body that cannot be converted as text: it has to be parsed first, or is not a document. Nothing was
+/// appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the text of the document cannot be copied")]
 pub struct NeedsParsingError;
@@ -32,7 +33,7 @@ pub struct NeedsParsingError;
 /// The members before the body of a document: key, version and time.
 #[derive(Clone, Copy, Debug)]
 pub struct DocumentHead<'a> {
-    /// Its type and its id.
+    /// The type and the id.
     pub key: &'a ResourceKey,
     /// The number of the write.
     pub version: i64,
@@ -40,8 +41,8 @@ pub struct DocumentHead<'a> {
     pub last_updated: &'a str,
 }
 
-/// Appends the whole document of a stored body as one line of JSON, in the stored or FHIR's format. A member that
-/// users' own SQL named twice is there twice.
+/// Appends the whole document of a stored body as one line of JSON, in the native format as stored or converted to
+/// FHIR's. A member that the body has twice is there twice.
 ///
 /// # Errors
 /// [`NeedsParsingError`].

@@ -46,7 +46,7 @@ enum Definition {
 }
 
 impl<'a> ElementContext<'a> {
-    /// Returns the context of a document as a whole. `resource_type` is the type it is a resource of.
+    /// Returns the context of the root of a document, which is a resource of type `resource_type`.
     #[must_use]
     pub fn document_root(resource_type: Option<&str>) -> Self {
         Self { parent: None, element: ROOT, resource: resource_type.and_then(type_definitions::structure_definition) }
@@ -69,7 +69,7 @@ impl<'a> ElementContext<'a> {
         Self { resource: resource_type().and_then(type_definitions::structure_definition), ..self }
     }
 
-    /// Returns whether the element's name is one of elements that contain resources.
+    /// Returns whether the element has the name of an element that contains resources, such as `contained`.
     #[must_use]
     pub fn has_resource_element_name(&self) -> bool {
         RESOURCE_ELEMENTS.contains(&self.element)

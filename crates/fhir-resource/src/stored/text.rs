@@ -8,8 +8,8 @@ use crate::resource_key::ResourceKey;
 
 /// A stored resource whose body is unparsed JSON text.
 ///
-/// Taking a document apart and printing it again costs several times what copying its text does, and most answers
-/// show documents as they are.
+/// **Why**: parsing a document and printing it again costs several times what copying its text does, and most responses
+/// show documents as they are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredResourceText {
     /// Type and id.
@@ -18,8 +18,7 @@ pub struct StoredResourceText {
     pub version: i64,
     /// When this version was written, unix microseconds.
     pub updated_us: i64,
-    /// What [`StoredResource::resource`] is, as JSON; an engine that lets users write past the rules may hold anything
-    /// here.
+    /// The JSON of [`StoredResource::resource`]. An engine that lets users write past the rules may hold any text here.
     pub body: String,
 }
 
@@ -38,8 +37,8 @@ impl StoredResourceText {
         Some(StoredResource { key: self.key.clone(), version: self.version, updated_us: self.updated_us, resource })
     }
 
-    /// Appends the whole document as one line of JSON; `false` when it has to be parsed first, and then nothing is
-    /// appended. `false` when that takes the body apart, which is left to the caller: nothing is appended then.
+    /// Appends the document that readers see as one line of JSON, in the native format or FHIR's. Returns `false` and
+    /// appends nothing when the body has to be parsed for that, which is left to the caller.
     #[must_use]
     pub fn append_document_to(&self, native: bool, out: &mut Vec<u8>) -> bool {
         let last_updated = format_instant(self.updated_us);

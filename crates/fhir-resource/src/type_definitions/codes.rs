@@ -37,30 +37,30 @@ impl CodesBySystem {
         self.by_system.retain(|_, codes| !codes.is_empty());
     }
 
-    /// Returns whether a code of a system is a member.
+    /// Returns whether the set has this code of this system.
     #[must_use]
     pub fn contains(&self, system: &str, code: &str) -> bool {
         self.by_system.get(system).is_some_and(|codes| codes.contains(code))
     }
 
-    /// Returns whether any system has this code, for elements whose code system is implied.
+    /// Returns whether the set has this code of any system, for elements whose code system is implied.
     #[must_use]
     pub fn contains_code_without_system(&self, code: &str) -> bool {
         self.by_system.values().any(|codes| codes.contains(code))
     }
 
-    /// Returns every system and code, in order.
+    /// Returns every pair of system and code, in their order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.by_system.iter().flat_map(|(system, codes)| codes.iter().map(|code| (&**system, &**code)))
     }
 
-    /// Returns how many members there are.
+    /// Returns the number of codes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_system.values().map(BTreeSet::len).sum()
     }
 
-    /// Returns whether there is none.
+    /// Returns whether the set has no code.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_system.is_empty()

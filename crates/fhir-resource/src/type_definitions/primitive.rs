@@ -1,55 +1,55 @@
 //! The types whose values are JSON scalars.
 
-/// A primitive type of R4, and `xhtml`.
+/// A primitive data type of R4; `xhtml` is counted among them.
 ///
 /// # Source
 /// FHIR R4, Data Types, Primitive Types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrimitiveType {
-    /// Bytes.
+    /// Bytes in base64.
     Base64Binary,
     /// `true` or `false`.
     Boolean,
     /// A `uri` that names a resource by its url, perhaps with a version.
     Canonical,
-    /// A word or a few, from a set.
+    /// A code: one or more words, from a set of codes.
     Code,
     /// A year, a month or a day.
     Date,
-    /// A year, a month, a day or a moment.
+    /// A year, a month, a day, or a time with its zone.
     DateTime,
-    /// A number with its digits.
+    /// A decimal number, of which the digits as written matter.
     Decimal,
-    /// What names a resource.
+    /// A logical id of a resource: 1 to 64 letters, digits, `-` or `.`.
     Id,
-    /// A moment, to the second at least.
+    /// A time with its zone, to the second at least.
     Instant,
-    /// A whole number of 32 bits.
+    /// A signed whole number of 32 bits.
     Integer,
-    /// Text with markup.
+    /// Text in Markdown.
     Markdown,
     /// An OID as a URN.
     Oid,
     /// A whole number from 1.
     PositiveInt,
-    /// Text.
+    /// Text, without the restrictions of the other types.
     String,
     /// A time of a day.
     Time,
     /// A whole number from 0.
     UnsignedInt,
-    /// An address or a name.
+    /// A URI: an address or a name.
     Uri,
-    /// An address.
+    /// A URL: an address.
     Url,
     /// A UUID as a URN.
     Uuid,
-    /// The text of a narrative.
+    /// The XHTML of a narrative.
     Xhtml,
 }
 
 impl PrimitiveType {
-    /// Returns the primitive of that name, if it is one.
+    /// Returns the primitive type of that name; `None` for any other type.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {

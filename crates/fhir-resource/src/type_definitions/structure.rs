@@ -31,7 +31,7 @@ impl StructureDefinition {
         self.nodes.first()
     }
 
-    /// Returns the elements nested in an element with content [`ElementJsonContent::Own`], by its number.
+    /// Returns the elements nested in an element with content [`ElementJsonContent::Own`], by the number that it has.
     #[must_use]
     pub fn nested_elements(&self, at: usize) -> Option<&ObjectElements> {
         self.nodes.get(at)
@@ -50,7 +50,8 @@ pub struct ObjectElements {
 }
 
 impl ObjectElements {
-    /// Returns the element, its number and its type for the name of a JSON member.
+    /// Returns the element that a JSON member is named after, with its number and the type that the name says:
+    /// `valueString` is the element `value` with the type `string`.
     #[must_use]
     pub fn resolve_json_member(&self, name: &str) -> Option<(usize, &ElementDefinition, &ElementType)> {
         let (element, element_type) = *self.members.get(name)?;
@@ -58,8 +59,8 @@ impl ObjectElements {
         Some((element, found, found.types.get(element_type)?))
     }
 
-    /// Returns the element for the name of a JSON member, also a choice element without a type suffix, as in the native
-    /// format.
+    /// Returns the element that a JSON member is named after. A choice element is also found by its name without a
+    /// type, as in the native format.
     #[must_use]
     pub fn element_by_name_or_choice(&self, name: &str) -> Option<&ElementDefinition> {
         let named = self.resolve_json_member(name).map(|(_, element, _)| element);
@@ -92,17 +93,17 @@ pub fn choice_member_name(element: &str, element_type: &str) -> String {
     element.chars().chain(first).chain(characters).collect()
 }
 
-/// The definition of an element.
+/// The definition of one element: its name, cardinality, types and binding.
 #[derive(Clone, Debug)]
 pub struct ElementDefinition {
     /// The name, without the `[x]` of a choice.
     pub name: Box<str>,
     /// Whether its values are of one of several types, which the name of the JSON member says.
     pub is_choice: bool,
-    /// The least number of values.
+    /// The least number of values (`min`).
     pub min: u32,
-    /// The greatest number of values; `u32::MAX` where there is no bound. An element with more than 1 is a list in
-    /// JSON, however many values there are.
+    /// The greatest number of values (`max`); `u32::MAX` where there is no bound. An element with more than 1 is a list
+    /// in JSON, however many values there are.
     pub max: u32,
     /// Whether it is part of a summary of the object that has it.
     pub is_summary: bool,
@@ -113,7 +114,7 @@ pub struct ElementDefinition {
 }
 
 impl ElementDefinition {
-    /// Returns whether the element is an array in JSON.
+    /// Returns whether the element is an array in JSON: more than one value is allowed.
     #[must_use]
     pub fn is_list(&self) -> bool {
         self.max > 1
@@ -140,20 +141,20 @@ pub enum ElementJsonContent {
     Complex,
     /// An object whose elements the type that has the element defines; see [`StructureDefinition::nested_elements`].
     Own(usize),
-    /// Any resource.
+    /// An object that is any resource.
     Resource,
 }
 
 /// The value set of a required binding.
 #[derive(Clone, Debug)]
 pub enum RequiredBinding {
-    /// Its codes are listed.
+    /// The codes of the value set are listed.
     Closed {
         /// The id of the value set.
         id: Box<str>,
         /// Its codes.
         codes: Arc<CodesBySystem>,
     },
-    /// Its codes cannot be listed.
+    /// The codes of the value set cannot be listed, so any code is accepted.
     Open,
 }

@@ -29,39 +29,39 @@ pub(super) struct Definition {
 pub struct UnusableSearchParameter {
     /// Its URL; empty when it has none.
     pub url: String,
-    /// Why.
+    /// The reason.
     pub fault: SearchParameterDefinitionError,
 }
 
-/// The reason why a `SearchParameter` is not used.
+/// The reason why a `SearchParameter` resource is not used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchParameterDefinitionError {
-    /// An element it needs is missing or not what it has to be.
+    /// A required element is missing or has an unexpected value.
     #[error("the element {0} is missing or not what it has to be")]
     Element(&'static str),
-    /// Its type has separate rules.
+    /// The type is not supported: `special`.
     #[error("parameters of type {0} are not supported")]
     Kind(String),
-    /// Its expression, for one of its types.
+    /// The expression does not compile for one of its resource types.
     #[error(transparent)]
     Expression(#[from] ExpressionCompileError),
-    /// Its expression is about none of its types.
+    /// The expression selects nothing of its resource types.
     #[error("the expression selects nothing of {0}")]
     Empty(String),
-    /// A part of a composite is no parameter that is known.
+    /// A component of a composite is not a known parameter.
     #[error("the component {0} is no search parameter that is known")]
     Component(String),
-    /// The code is taken.
+    /// The resource type already has a parameter of this code.
     #[error("{resource_type} has a search parameter {code} already: {url}")]
     Taken {
         /// The type.
         resource_type: String,
         /// The code.
         code: String,
-        /// What has it.
+        /// The URL of the parameter that has it.
         url: String,
     },
-    /// Its number is one of R4's, or another's.
+    /// The number belongs to R4, or to another parameter.
     #[error("the number {0} is taken")]
     Number(i64),
 }
