@@ -28,11 +28,11 @@ const FORGET_SESSIONS: &str = "DELETE FROM user_item WHERE kind IN ('session', '
 /// The numbers of secrets that [`ChatDatabase::discard_secrets_and_rekey`] discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiscardedSecretCounts {
-    /// API keys.
+    /// The number of API keys.
     pub api_keys: u64,
-    /// Links of invitations that anybody may use.
+    /// The number of reusable invitation links.
     pub links: u64,
-    /// Letters that waited to be sent.
+    /// The number of letters that waited to be sent.
     pub letters: u64,
 }
 
@@ -57,11 +57,11 @@ pub(crate) async fn open(db: &ChatDatabase, secret: Option<&SecretString>) -> Re
 }
 
 impl ChatDatabase {
-    /// Encrypts the data key under another secret; `old` is the one until now, `None` where there was none. Nodes that
-    /// run go on, and need the new one at their next start.
+    /// Encrypts the data key under another key-encryption secret. `old` is the current one, `None` where there is none.
+    /// Running nodes continue, and need the new secret at their next start.
     ///
     /// # Errors
-    /// When the old secret is not the one, or storage fails: nothing has changed then.
+    /// [`StoredSecretsError`] when `old` is not the current secret or storage fails; nothing has changed then.
     pub async fn reencrypt_data_key(
         &self,
         old: Option<&SecretString>,
@@ -77,11 +77,11 @@ impl ChatDatabase {
         Ok(())
     }
 
-    /// Discards every API key, session, invitation link and waiting letter, and makes a new data key under `secret`. No
-    /// node may run: it would go on with what it has in memory.
+    /// Discards every API key, session, reusable invitation link and waiting letter, and makes a new data key under
+    /// `secret`. No node may be running, because it would continue with the secrets in its memory.
     ///
     /// # Errors
-    /// When storage fails: nothing has changed then.
+    /// [`StoredSecretsError`] when storage fails; nothing has changed then.
     pub async fn discard_secrets_and_rekey(
         &self,
         secret: Option<&SecretString>,

@@ -38,7 +38,7 @@ fn files(data_dir: &Path) -> SqliteDataDir {
     SqliteDataDir::new(data_dir, "chat")
 }
 
-/// The chat database. Cloning it is cheap and gives another handle on the same one.
+/// The chat database. A clone is another handle to the same one and cheap.
 #[derive(Debug, Clone)]
 pub struct ChatDatabase(Arc<Inner>);
 
@@ -66,10 +66,9 @@ impl ChatDatabase {
     /// Opens the database and brings its schema up to date, under a lock, so that any number of nodes may do it at
     /// once.
     ///
-    /// With a `postgres://` URL, at most `connections` connections to that database,
-    /// and six at least, and two more while a user searches by words; without one,
-    /// the SQLite file `chat.db` in `data_dir`, which is created, readable by its owner alone,
-    /// when it does not exist.
+    /// With a `postgres://` URL, opens at most `connections` connections to that database, but at least six, and two
+    /// more while a user searches by words; without one, the SQLite file `chat.db` in `data_dir`, which is created when
+    /// it does not exist, readable by its owner alone.
     ///
     /// # Errors
     /// See [`DatabaseOpenError`]. Nothing is left open then.
@@ -86,8 +85,8 @@ impl ChatDatabase {
         db.prepared().await
     }
 
-    /// Opens a database that [`ChatDatabase::open_and_migrate`] created before, for commands that have nothing to do in
-    /// an empty one.
+    /// Opens a database that [`ChatDatabase::open_and_migrate`] created before, for commands that make no sense on an
+    /// empty one.
     ///
     /// # Errors
     /// See [`DatabaseOpenError`]; [`DatabaseOpenError::Absent`] when there is none. Nothing is created then.
@@ -150,8 +149,8 @@ impl ChatDatabase {
         Self(Arc::new(Inner { pools, probe: WriteProbe::default(), search_time }))
     }
 
-    /// Sets the longest time that a search may take; it is five seconds before. On Postgres it holds for connections
-    /// that are opened later, so the caller sets it before the first search.
+    /// Sets the longest time of a search; the default is five seconds. On Postgres it applies to connections that are
+    /// opened later, so the caller sets it before the first search.
     pub fn set_search_timeout(&self, time: Duration) {
         let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
         self.0.search_time.store(time_ms, Ordering::Relaxed);
@@ -179,11 +178,11 @@ impl ChatDatabase {
 
     /// Checks that the database is writable: writes one row and commits it.
     ///
-    /// A SQLite database whose writer is busy with a longer transaction takes writes, so while that lasts, for half a
-    /// minute at most, it is enough that the database answers.
+    /// A SQLite database whose writer is busy with a longer transaction accepts writes, so for up to 30 seconds after
+    /// the last successful write it is enough that it answers a query.
     ///
     /// # Errors
-    /// When it does not, after a second at most.
+    /// When the write fails or does not end within 700 ms, and the query on a busy SQLite database fails too.
     pub async fn check_writable(&self) -> Result<(), sqlx::Error> {
         let write = async { run!(self.writer(), execute: sqlx::query(WriteProbe::WRITE_STATEMENT)) };
         self.0.probe.check_writable(self.dialect(), write, self.ping()).await

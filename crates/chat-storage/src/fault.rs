@@ -3,16 +3,16 @@
 use chat_core::{DatabaseUnavailable, SearchTimeout, StoreError};
 use sql_engines::{is_outage, is_statement_interrupted};
 
-/// The reason why the secrets in the database cannot be used.
+/// The reason why the encrypted secrets in the database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredSecretsError {
-    /// They are encrypted, and the caller has no key-encryption secret.
+    /// The secrets are encrypted, and the caller has no key-encryption secret.
     #[error("no key-encryption secret is given, and the secrets in the database are encrypted")]
     Missing,
-    /// They are encrypted under another key-encryption secret.
+    /// The secrets are encrypted under another key-encryption secret.
     #[error("the key-encryption secret is not the one that the secrets in the database are encrypted under")]
     Wrong,
-    /// The row that has the key is not one that this server wrote.
+    /// The row with the data key is not one that this server wrote.
     #[error("the key of the secrets in the database is damaged")]
     Damaged,
     /// Storage failed.

@@ -33,11 +33,11 @@ const NOTIFY_GONE: &str = "SELECT pg_notify('chat_queue_gone', $1)";
 /// More queues than these that are gone at once are not told one by one.
 const GONE_TOLD_MAX: usize = 20;
 
-/// The chat's storage on one node: the database, the caches in memory and the background tasks. Cloning it is cheap and
-/// gives another handle on the same one.
+/// The chat's storage on one node: the database, the caches in memory and the background tasks. A clone is another
+/// handle to the same storage and cheap.
 ///
-/// It implements every port of [`chat_core::event_log::store`]. [`ChatStore::flush_and_close`] ends its tasks after
-/// what waits was written; dropped without that, they end at once and what waits fails.
+/// It implements every port of [`chat_core::event_log::store`]. [`ChatStore::flush_and_close`] ends its tasks after the
+/// waiting writes are done; when it is dropped without that, they end at once and the waiting writes fail.
 #[derive(Clone)]
 pub struct ChatStore {
     pub(crate) shared: Arc<Shared>,
@@ -89,11 +89,11 @@ impl ChatStore {
     }
 
     /// Loads the realm and starts the background tasks of a node on the current runtime. API keys, links and letters
-    /// are encrypted under a key in the database, and that key under `secret`; without one it stands there in clear,
-    /// and a database that was started with a secret needs it from then on.
+    /// are encrypted under a key in the database. That key is encrypted under `secret`, or stored in clear without one;
+    /// a database that was started with a secret needs it from then on.
     ///
     /// # Errors
-    /// When the secret is missing or not the one, or the realm cannot be read.
+    /// [`StoredSecretsError`] when the secret is missing or wrong, or the realm cannot be read.
     pub async fn start_with_secret(
         db: ChatDatabase,
         secret: Option<&SecretString>,
@@ -137,7 +137,7 @@ impl ChatStore {
         Ok(Self { shared, tasks: Arc::new(Mutex::new(Some(tasks))) })
     }
 
-    /// Writes what waits, takes nothing more, and closes the database. Once is enough; again does nothing.
+    /// Does the waiting writes, accepts no more, and closes the database. Further calls do nothing.
     pub async fn flush_and_close(&self) {
         let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(Tasks { stop, mut appending, mut following }) = tasks else { return };
@@ -154,17 +154,17 @@ impl ChatStore {
         self.shared.db.close().await;
     }
 
-    /// Writes the presences of this node, reports the users who are back, and reads what other nodes wrote. The store
-    /// does it by itself every second; whoever calls it need not wait for that.
+    /// Writes the presences that this node noted, reports the users who are back, and reads the presences that other
+    /// nodes wrote. The store does this every second without being called.
     ///
     /// # Errors
-    /// When the database failed; what was not written is written the next time.
+    /// When the database fails; what was not written is written the next time.
     pub async fn sync_presences(&self) -> Result<(), StoreError> {
         presence::settle(&self.shared).await
     }
 
-    /// Waits until a task of the store has ended that was to run until [`ChatStore::flush_and_close`], and returns
-    /// which: without it messages are not written, or other nodes not heard. Never returns after
+    /// Waits until a task of the store has ended that should run until [`ChatStore::flush_and_close`], and returns
+    /// which: without it, messages are not written or other nodes are not heard. Never returns after
     /// [`ChatStore::flush_and_close`].
     pub async fn wait_for_task_end(&self) -> UnexpectedTaskEnd {
         poll_fn(|context| self.poll_ended(context)).await
@@ -199,13 +199,13 @@ impl ChatStore {
     /// where both are one.
     ///
     /// # Errors
-    /// When the database failed.
+    /// When the database fails.
     pub async fn clock_ahead_of_database_s(&self, now_s: i64) -> Result<i64, StoreError> {
         Ok(self.shared.db.now_s().await?.map_or(0, |database_s| now_s.saturating_sub(database_s)))
     }
 
-    /// Suspends the reading of what other nodes write until the returned guard is dropped, as on a node that is
-    /// suspended. For tests of several nodes.
+    /// Suspends reading what other nodes write until the returned guard is dropped, as on a suspended node. For tests
+    /// of several nodes.
     #[doc(hidden)]
     pub async fn suspend_log_following(&self) -> impl Drop + use<> {
         Arc::clone(&self.shared.advancing).lock_owned().await

@@ -183,7 +183,7 @@ impl SentBody<'_> {
     }
 }
 
-/// The request line of an operation call: method and path.
+/// The method and the path of an operation call, for policies.
 #[derive(Debug, Clone, Copy)]
 pub struct OperationRequestLine<'a> {
     /// The method in lower case.
@@ -203,10 +203,10 @@ pub(crate) struct OperationCall<'a> {
     pub(crate) address: OperationRequestLine<'a>,
 }
 
-/// Checks that the caller may make an RPC call with this body.
+/// Checks that the caller may make the RPC call `call`, in the name of `operation`.
 ///
 /// # Errors
-/// Why not.
+/// [`AccessError`], when no policy allows the call or the store fails.
 pub async fn authorize_rpc(
     service: &FhirService,
     context: &RequestContext,
@@ -297,7 +297,7 @@ pub(crate) async fn explain(
 /// Returns an error unless the caller is the administrator.
 ///
 /// # Errors
-/// That it is not.
+/// [`AccessError::Unauthenticated`] without credentials, [`AccessError::Forbidden`] for every other caller.
 pub fn require_administrator(context: &RequestContext) -> Result<(), AccessError> {
     match context.caller.identity {
         CallerIdentity::Root => Ok(()),

@@ -12,7 +12,7 @@ use crate::service_state::FhirService;
 /// Client.
 ///
 /// # Errors
-/// [`ServiceError::NotFound`], or why the caller may not.
+/// [`ServiceError::NotFound`]; [`ServiceError::Denied`] when the caller may not read the Client.
 pub async fn diagnose_b2b_claim(
     service: &FhirService,
     context: &RequestContext,

@@ -8,13 +8,15 @@ use serde_json::{Map, Value};
 /// The type of startup migrations.
 const MIGRATION: &str = "PlatformMigration";
 
-/// Returns the name under which a type with the brand word is stored.
+/// Returns the type name under which a resource is stored: the brand's name of migrations becomes `PlatformMigration`,
+/// other names stay as they are.
 #[must_use]
 pub fn stored_type_name<'a>(brand: &str, name: &'a str) -> &'a str {
     if is_branded(brand, name) { MIGRATION } else { name }
 }
 
-/// Renames the brand types in a body: of the resource, of Bundle entries and their addresses, and of list elements.
+/// Renames the brand's name of migrations to the stored one in a body: of the resource, of Bundle entries and their
+/// addresses, and of list elements.
 pub fn rename_brand_types(brand: &str, body: &mut Value) {
     match body {
         Value::Array(resources) => resources.iter_mut().for_each(|resource| rename_type(brand, resource)),
@@ -52,8 +54,8 @@ fn rename_type(brand: &str, resource: &mut Value) {
     }
 }
 
-/// Returns the first Bundle entry that writes a migration under the brand word of another deployment: its index and
-/// type name. It would be stored as a type that users add, and never run.
+/// Returns the index and the type name of the first Bundle entry that writes a migration under the brand word of
+/// another deployment. Such an entry would be stored as a user-defined type and never run.
 #[must_use]
 pub fn find_foreign_brand_migration(bundle: &Value) -> Option<(usize, String)> {
     let entries = bundle.get("entry").and_then(Value::as_array)?;

@@ -35,7 +35,7 @@ use crate::{
 /// Executes a posted batch or transaction Bundle, and returns the response Bundle.
 ///
 /// # Errors
-/// Why nothing was done. An entry of a batch that fails is answered in its place.
+/// [`ServiceError`], when nothing was done. An entry of a batch that fails is reported in its response entry.
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, batch/transaction.
@@ -53,7 +53,7 @@ pub async fn post_bundle(
 /// Parses a Bundle, with the conditions of its entries; `queries` are the queries of the entries.
 ///
 /// # Errors
-/// When it is not a Bundle that can be executed.
+/// [`ServiceError::Bundle`] for a body that is not a Bundle that can be executed.
 pub async fn parse_bundle(
     service: &FhirService,
     context: &RequestContext,
@@ -69,7 +69,7 @@ pub async fn parse_bundle(
 /// Executes a parsed Bundle, and returns the response Bundle.
 ///
 /// # Errors
-/// Why nothing was done.
+/// [`ServiceError`]; nothing was written then.
 pub async fn execute_bundle(
     service: &FhirService,
     context: &RequestContext,
@@ -87,14 +87,14 @@ pub async fn execute_bundle(
 pub struct WrittenResourceList {
     /// The resources that the caller may read, as it sees them.
     pub shown: Vec<Value>,
-    /// What the writer should know of what it wrote.
+    /// Issues that the writer should know of, although the write succeeded.
     pub remarks: Vec<ResourceIssue>,
 }
 
 /// Creates or replaces every resource of a list, in one transaction.
 ///
 /// # Errors
-/// Why nothing was done.
+/// [`ServiceError`]; nothing was written then.
 pub async fn put_resource_list(
     service: &FhirService,
     context: &RequestContext,

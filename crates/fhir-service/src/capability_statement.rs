@@ -58,7 +58,8 @@ const VALIDATE: (&str, &str) = ("validate", "http://hl7.org/fhir/OperationDefini
 /// The operations of the administrator on packages, which this platform defines itself.
 const OF_PACKAGES: [&str; 3] = ["packages", "fhir-package-install", "fhir-package-uninstall"];
 
-/// Returns the `CapabilityStatement` as bytes with an entity tag.
+/// Returns the `CapabilityStatement` as bytes with an entity tag. It is built again only when search parameters or
+/// packages have changed.
 ///
 /// # Errors
 /// When the store fails.

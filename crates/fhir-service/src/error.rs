@@ -49,19 +49,19 @@ pub enum ServiceError {
     /// An id that no resource can have.
     #[error("{0}")]
     Id(#[from] ParseResourceIdError),
-    /// A list by elements that was not understood.
+    /// A list query that cannot be parsed.
     #[error("{0}")]
     Query(#[from] QueryError),
-    /// A search that was not understood.
+    /// A search that cannot be parsed.
     #[error("{0}")]
     Search(#[from] SearchError),
-    /// A search that was understood and not carried out.
+    /// A search that cannot be carried out.
     #[error("{0}")]
     NotSearched(#[from] SearchExecutionError),
     /// A condition on an element that is never shown.
     #[error("{0} is kept secret and cannot be searched by")]
     Hidden(String),
-    /// A Bundle patches a resource that has rules.
+    /// A Bundle entry patches a resource that has rules of security, such as a Client.
     #[error("a {0} is patched by a request of its own, not in a Bundle")]
     PatchInBundle(ResourceType),
     /// The document breaks the rules of its type.
@@ -100,7 +100,7 @@ pub enum ServiceError {
         /// The version as the request names it.
         version: String,
     },
-    /// An access decision was not explained.
+    /// `$explain-access` cannot explain the decision.
     #[error("{0}")]
     Unexplained(ExplainAccessError),
     /// The body is not a list of resources.
@@ -109,19 +109,19 @@ pub enum ServiceError {
     /// An element of a list of resources does not say which resource it is.
     #[error("resource {index} of the list needs a resourceType and an id")]
     Unnamed {
-        /// Its place in the list, counted from 0.
+        /// The number of the element, from 0.
         index: usize,
     },
-    /// Other writers changed the resource at every attempt.
+    /// Other writers changed the resource during every attempt to patch it.
     #[error("the resource changed again and again while it was being patched")]
     Unsettled,
-    /// The answer to a Bundle is full.
+    /// The response to a Bundle is as large as it may be.
     #[error("the answer to this Bundle is full; ask for this entry in a request of its own")]
     TooCostly,
     /// A migration was not run.
     #[error("{cause}")]
     Migration {
-        /// Why.
+        /// The reason.
         cause: Box<MigrationRunError>,
         /// The entry of the Bundle, counted from 0.
         entry: Option<usize>,
@@ -135,19 +135,19 @@ pub enum ServiceError {
     /// An operation of payers was not done.
     #[error("{0}")]
     Payer(Box<PayerOperationError>),
-    /// The client asks for members more often than it may.
+    /// The client requests member matches more often than it may.
     #[error("{0}")]
     TooManyGuesses(#[from] TooManyMatchRequestsError),
-    /// The store did not say what became of a write.
+    /// The store returned no outcome of a write.
     #[error("the store of resources left a write unanswered")]
     Unanswered,
     /// The store of resources failed.
     #[error("the store of resources failed")]
     Resources(#[from] StoreError),
-    /// The caller may not.
+    /// The caller may not make the request.
     #[error("{cause}")]
     Denied {
-        /// Why not.
+        /// The reason.
         #[source]
         cause: AccessError,
         /// The entry of the Bundle, counted from 0.
@@ -162,26 +162,26 @@ pub enum ServiceError {
     /// A value cannot be written as JSON.
     #[error("an answer cannot be written as JSON")]
     Unwritable(#[source] serde_json::Error),
-    /// A call of `$validate` was not understood.
+    /// A call of `$validate` that cannot be understood.
     #[error("{0}")]
     Validate(#[from] ValidateOperationError),
 }
 
-/// A client exceeded its rate limit of member match requests.
+/// The error of a client that exceeds its rate limit of member match requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many requests; try again in {retry_after_s} s")]
 pub struct TooManyMatchRequestsError {
-    /// Seconds until the next request is taken.
+    /// Seconds until the next request is accepted.
     pub retry_after_s: u64,
 }
 
-/// A stored body that is not a valid document.
+/// The error of a stored body that is not a valid document.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("a stored resource cannot be read")]
 pub struct UnreadableResourceError;
 
 impl ServiceError {
-    /// Returns the error as that of a Bundle entry, where its kind can be.
+    /// Returns the error with the number of a Bundle entry, where its kind has one.
     #[must_use]
     pub fn at_bundle_entry(self, entry: Option<usize>) -> Self {
         match self {

@@ -36,7 +36,8 @@ use crate::{representation, resource_lookup};
 /// Returns one page of `$everything` of a patient, as a Bundle.
 ///
 /// # Errors
-/// [`ServiceError::NotFound`], what is not understood, and why the caller may not.
+/// [`ServiceError::NotFound`]; [`ServiceError::Denied`]; [`ServiceError::Query`] or [`ServiceError::Search`] for a
+/// wrong parameter.
 pub async fn everything_page(
     service: &FhirService,
     context: &RequestContext,
@@ -63,7 +64,7 @@ pub async fn everything_page(
 /// [`ServiceError::NotParameters`].
 ///
 /// # Source
-/// FHIR R4, operations, executing an operation: by POST where it is not by GET.
+/// FHIR R4, operations, executing an operation: by POST with `Parameters` or by GET with a query.
 pub fn parameters_as_query(body: &Value) -> Result<Vec<(String, String)>, ServiceError> {
     if body.get("resourceType").and_then(Value::as_str) != Some("Parameters") {
         return Err(ServiceError::NotParameters);

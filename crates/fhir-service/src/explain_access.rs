@@ -22,7 +22,7 @@ use crate::service_state::FhirService;
 /// Returns the explanation of the access decision about the request that the parameters describe.
 ///
 /// # Errors
-/// [`ExplainAccessError`], and when the caller is not the administrator.
+/// [`ServiceError::Unexplained`], and [`ServiceError::Denied`] unless the caller is the administrator.
 pub async fn explain_access(service: &FhirService, context: &RequestContext) -> Result<Value, ServiceError> {
     access::require_administrator(context)?;
     let sent = |name: &str| context.parameters.iter().find(|(sent, _)| sent == name).map(|(_, value)| value.as_str());

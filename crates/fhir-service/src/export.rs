@@ -34,7 +34,7 @@ const DAVINCI: &[&str] = &["exportType", "_type", "_since", "_until", "_typeFilt
 /// Starts an export of the whole system, and returns the job id.
 ///
 /// # Errors
-/// Why it is refused.
+/// [`ServiceError`]: the caller may not export, a parameter is wrong, or the client has too many open jobs.
 pub async fn start_system_export(
     service: &FhirService,
     context: &RequestContext,
@@ -62,7 +62,7 @@ async fn begin_system(
 /// Starts an export of the resources of all patients, and returns the job id.
 ///
 /// # Errors
-/// Why it is refused.
+/// [`ServiceError`]: the caller may not export, a parameter is wrong, or the client has too many open jobs.
 pub async fn start_patient_export(
     service: &FhirService,
     context: &RequestContext,
@@ -91,7 +91,7 @@ async fn begin_patients(
 /// Starts an export of the resources of a Group's members, and returns the job id.
 ///
 /// # Errors
-/// Why it is refused.
+/// [`ServiceError`]: the caller may not export, a parameter is wrong, or the client has too many open jobs.
 pub async fn start_group_export(
     service: &FhirService,
     context: &RequestContext,
@@ -129,7 +129,7 @@ async fn begin_group(
 /// Starts a Da Vinci export of a Group's members, as far as they consent, and returns the job id.
 ///
 /// # Errors
-/// Why it is refused.
+/// [`ServiceError`]: the caller may not export, a parameter is wrong, or the client has too many open jobs.
 pub async fn start_davinci_export(
     service: &FhirService,
     context: &RequestContext,

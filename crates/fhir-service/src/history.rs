@@ -15,7 +15,7 @@ use crate::{known_types, representation};
 /// Returns the history of a resource, newest first, also of a deleted one.
 ///
 /// # Errors
-/// [`ServiceError::NotFound`], or why the caller may not read them.
+/// [`ServiceError::NotFound`]; [`ServiceError::Denied`] when the caller may not read it.
 pub async fn resource_history(
     service: &FhirService,
     context: &RequestContext,
@@ -29,7 +29,7 @@ pub async fn resource_history(
 /// Returns the history of all resources of a type, newest first.
 ///
 /// # Errors
-/// Why the caller may not read them.
+/// [`ServiceError::Denied`] when the caller may not read it; [`ServiceError::UnknownType`].
 pub async fn type_history(
     service: &FhirService,
     context: &RequestContext,
@@ -41,13 +41,13 @@ pub async fn type_history(
     answer(service, context, &query).await
 }
 
-/// Returns the history of all resources, newest first.
+/// Returns the history of the resources of every type, newest first.
 ///
-/// Not specified; it is the histories of the types together, each as far as the caller may read it, and a caller who
-/// may read none is refused.
+/// Not specified; it consists of the histories of the types, each as far as the caller may read it. A caller who may
+/// read none is refused.
 ///
 /// # Errors
-/// Why the caller may read none.
+/// [`ServiceError::Denied`] when the caller may read the history of no type.
 pub async fn system_history(service: &FhirService, context: &RequestContext) -> Result<Value, ServiceError> {
     let mut kinds = Vec::new();
     let mut denied = AccessError::Forbidden;

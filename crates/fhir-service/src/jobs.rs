@@ -23,7 +23,7 @@ const ENDING: &str = ".ndjson";
 /// Returns the caller's job of this id, if it was started at the given endpoint.
 ///
 /// # Errors
-/// [`PayerOperationError::NoJob`], and why the caller has none.
+/// [`PayerOperationError::NoJob`]; [`ServiceError::Denied`] for a caller who cannot have jobs.
 pub async fn find_job(
     service: &FhirService,
     context: &RequestContext,
@@ -85,13 +85,13 @@ impl JobOutputFile {
         Ok(Self { store: Arc::clone(&service.jobs), job: job.id, file })
     }
 
-    /// Returns the size of the file.
+    /// Returns the size of the file in bytes, unpacked.
     #[must_use]
     pub const fn size_bytes(&self) -> u64 {
         self.file.size_bytes
     }
 
-    /// Returns a part of the file by its number, from 0; `None` after the last one.
+    /// Returns a part of the file, about a megabyte of whole lines, by its number from 0; `None` after the last one.
     ///
     /// # Errors
     /// When the store fails.

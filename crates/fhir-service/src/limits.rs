@@ -2,5 +2,5 @@
 
 /// Most profiles that one document is validated against.
 pub const PROFILES_PER_DOCUMENT_MAX: usize = 10;
-/// Most packages of one request.
+/// Most packages that one request installs or uninstalls, dependencies not counted.
 pub const PACKAGES_PER_REQUEST_MAX: usize = 100;

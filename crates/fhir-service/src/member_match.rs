@@ -23,10 +23,11 @@ use crate::request_context::RequestContext;
 use crate::service_state::FhirService;
 use crate::{member_identifier, payer};
 
-/// Matches one member for another payer (`$member-match`), and returns the response.
+/// Matches one member for another payer (`$member-match`), and returns the response, which names the patient.
 ///
 /// # Errors
-/// Why it is refused.
+/// [`PayerOperationError::NoMatch`] when no single patient may be reported, [`ServiceError::TooManyGuesses`],
+/// [`ServiceError::Denied`], and [`PayerOperationError::Sent`] for a wrong request.
 pub async fn match_single_member(
     service: &FhirService,
     context: &RequestContext,
@@ -44,7 +45,7 @@ pub async fn match_single_member(
 /// Starts a bulk match of a payer's members or a provider's patients, and returns the job id.
 ///
 /// # Errors
-/// Why it is refused.
+/// [`ServiceError`]: the caller may not match, the request is wrong, or the client has too many open jobs.
 pub async fn start_bulk_match(
     service: &FhirService,
     context: &RequestContext,

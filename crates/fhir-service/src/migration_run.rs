@@ -139,17 +139,17 @@ pub(crate) async fn run_standalone(
     })
 }
 
-/// A script of a request, with its outcome.
+/// A script of a request, with the outcome of applying it.
 #[derive(Debug, Clone)]
 pub struct AppliedScriptOutcome {
-    /// The script as it was applied, and when.
+    /// The script as it was applied, with the time.
     pub record: SqlScriptRecord,
     /// Whether this request applied it.
     pub outcome: ScriptOutcome,
 }
 
-/// Applies SQL scripts in order, each in a separate transaction, and stops at the first failure; none when any differs
-/// from the script applied earlier under its id.
+/// Applies SQL scripts in order, each in a separate transaction, and stops at the first failure. None is applied when
+/// any differs from the script that was applied earlier under its id.
 ///
 /// # Errors
 /// [`ScriptRunError`], and when the store fails.

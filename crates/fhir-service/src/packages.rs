@@ -19,7 +19,7 @@ use crate::service_state::FhirService;
 /// Returns the installed packages as `Parameters`.
 ///
 /// # Errors
-/// When the caller may not, or the store fails.
+/// [`ServiceError::Denied`] unless the caller is the administrator, and when the store fails.
 pub async fn list_packages(service: &FhirService, context: &RequestContext) -> Result<Value, ServiceError> {
     access::require_administrator(context)?;
     let installed = service.packages.store().installed_packages().await?;
@@ -29,7 +29,7 @@ pub async fn list_packages(service: &FhirService, context: &RequestContext) -> R
 /// Installs packages with all they depend on, and returns them as `Parameters`.
 ///
 /// # Errors
-/// When the caller may not, and [`PackageOperationError`].
+/// [`ServiceError::Denied`] unless the caller is the administrator; [`PackageOperationError`].
 pub async fn install_packages(
     service: &FhirService,
     context: &RequestContext,
@@ -46,7 +46,7 @@ pub async fn install_packages(
 /// Uninstalls packages, and returns them as `Parameters`.
 ///
 /// # Errors
-/// When the caller may not, and [`PackageOperationError`].
+/// [`ServiceError::Denied`] unless the caller is the administrator; [`PackageOperationError`].
 pub async fn uninstall_packages(
     service: &FhirService,
     context: &RequestContext,

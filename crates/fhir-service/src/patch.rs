@@ -20,11 +20,12 @@ const ATTEMPTS: usize = 4;
 
 /// Patches a resource in the format of the endpoint, if the caller may store the patched document.
 ///
-/// The document is checked like any other, and stored only if no other writer stored the resource in the meantime; else
-/// the patch is judged and applied again.
+/// The patched document is validated like any other, and stored only if no other writer stored the resource in the
+/// meantime; else the patch is authorized and applied again.
 ///
 /// # Errors
-/// Why it is refused, and [`ServiceError::Unsettled`].
+/// [`ServiceError`] when the patch is refused; [`ServiceError::Unsettled`] when other writers changed the resource
+/// during every attempt.
 pub async fn patch_resource(
     service: &FhirService,
     context: &RequestContext,

@@ -8,11 +8,11 @@ use fhir_search::UnknownParameterHandling;
 /// RFC 7240; FHIR R4, `RESTful` API, create/update/patch/transaction and Search, Handling Errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RequestPreferences {
-    /// `return`: the content of the answer to a write.
+    /// `return`: the content of the response to a write.
     pub content: ReturnPreference,
-    /// `handling`: what a search does about a parameter that is not supported.
+    /// `handling`: how a search handles a parameter that is not supported.
     pub handling: UnknownParameterHandling,
-    /// `respond-async`: the answer may come later.
+    /// True with `respond-async`: the response may be asynchronous.
     pub responds_async: bool,
 }
 
@@ -22,17 +22,17 @@ pub struct RequestPreferences {
 /// FHIR R4, `RESTful` API, create/update/patch/transaction, the `return` preference; RFC 7240, section 4.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReturnPreference {
-    /// The resource.
+    /// The resource (`representation`); the default.
     #[default]
     Representation,
-    /// Nothing.
+    /// No content (`minimal`).
     Minimal,
-    /// An `OperationOutcome`.
+    /// An `OperationOutcome` (`OperationOutcome`).
     OperationOutcome,
 }
 
 impl RequestPreferences {
-    /// Reads the values of the `Prefer` headers. Of several values of `return` the first that is known counts.
+    /// Parses the values of the `Prefer` headers. The first known value of `return` counts.
     #[must_use]
     pub fn parse_prefer_headers<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let (mut preferences, mut content) = (Self::default(), None);

@@ -34,8 +34,8 @@ fn render_document(service: &FhirService, format: ResourceFormat, kind: &Resourc
     if service.settings.converts(format) { format_conversion::convert_to_fhir(document) } else { document }
 }
 
-/// Appends the JSON of a resource as the caller may see it. The text is copied, and parsed only where something of it
-/// is left out.
+/// Appends the JSON of a resource as the caller may see it. Its text is copied, and parsed only when a part is left
+/// out.
 ///
 /// # Errors
 /// [`UnreadableResourceError`]; nothing is appended then.
@@ -55,18 +55,17 @@ pub fn render_resource_into(
     Ok(())
 }
 
-/// The content of the answer to a write.
+/// The content of the response to a write.
 #[derive(Debug)]
 pub struct WriteResponseContent {
-    /// The resource or an `OperationOutcome`; `None` where the caller may not read the resource or prefers nothing.
+    /// The resource or an `OperationOutcome`; `None` when the caller may not read the resource or prefers `minimal`.
     pub shown: Option<Value>,
-    /// What the writer should know of what it wrote.
+    /// Issues that the writer should know of, although the write succeeded.
     pub remarks: Vec<ResourceIssue>,
 }
 
-/// Returns the content of the response to a write; the resource only for a caller who may read it. The resource is
-/// shown only to a caller who may read it, because a caller who may change or remove a resource may not therefore see
-/// all of it.
+/// Returns the content of the response to a write. The resource is shown only to a caller who may read it, because
+/// permission to change or delete a resource does not imply permission to see all of it.
 pub async fn write_response_content(
     service: &FhirService,
     context: &RequestContext,

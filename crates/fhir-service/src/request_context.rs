@@ -18,15 +18,15 @@ pub struct RequestContext {
     pub caller: ResourceCaller,
     /// The address of the peer; `None` where the listener names none.
     pub address: Option<IpAddr>,
-    /// The form of the endpoint's resources.
+    /// The format of resources at the endpoint.
     pub format: ResourceFormat,
-    /// The query of the address as sent, and the condition beside it.
+    /// The query string as sent, and the condition beside it.
     pub query: RequestQuery,
     /// The parameters of the query and of a form, decoded, in the order sent.
     pub parameters: Vec<(String, String)>,
-    /// The headers that policies may look at.
+    /// The headers that policies may use.
     pub headers: RequestHeaders,
-    /// How the caller prefers to be answered.
+    /// The preferences of the caller (`Prefer`).
     pub preferences: RequestPreferences,
 }
 

@@ -18,8 +18,8 @@ impl RequestQuery {
     /// The query of a request without query string and condition.
     pub const EMPTY: Self = Self { text: None, condition: None, beneath: None };
 
-    /// Returns the queries of the entries of a Bundle, in their order. Nothing of the query of the Bundle's own request
-    /// belongs to an entry.
+    /// Returns the queries of the entries of a Bundle, in their order. The query of the Bundle's own request is not
+    /// among them.
     #[must_use]
     pub fn of_bundle_entries(bundle: &Value) -> Vec<Self> {
         let entries = bundle.get("entry").and_then(Value::as_array);
@@ -34,7 +34,7 @@ impl RequestQuery {
         Self { text, condition: member("ifNoneExist").map(str::to_owned), beneath }
     }
 
-    /// Returns the query of a request.
+    /// Creates the query of a request from its query string and its condition.
     #[must_use]
     pub const fn new(text: Option<String>, condition: Option<String>) -> Self {
         Self { text, condition, beneath: None }

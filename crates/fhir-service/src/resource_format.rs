@@ -3,14 +3,14 @@
 /// The format of resources at an endpoint: FHIR's or the native one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResourceFormat {
-    /// The native base endpoint: as stored.
+    /// The native format, at the base endpoint.
     Native,
-    /// `/fhir`: as FHIR has it.
+    /// FHIR's format, at `/fhir`.
     Fhir,
 }
 
 impl ResourceFormat {
-    /// Returns the form of the endpoint that a path belongs to.
+    /// Returns the format of the endpoint that a path belongs to.
     #[must_use]
     pub fn of_path(path: &str) -> Self {
         match path.split('/').nth(1) {
@@ -19,7 +19,7 @@ impl ResourceFormat {
         }
     }
 
-    /// Returns the path prefix of the endpoint of this format.
+    /// Returns the path prefix of the endpoint of this format: empty, or `/fhir`.
     #[must_use]
     pub const fn path_prefix(self) -> &'static str {
         match self {

@@ -14,7 +14,7 @@ use crate::{access_filter, security_resources};
 /// Returns the current version of a resource that the caller may access.
 ///
 /// # Errors
-/// [`ServiceError::NotFound`], [`ServiceError::Gone`], or why the caller may not read it.
+/// [`ServiceError::NotFound`]; [`ServiceError::Gone`]; [`ServiceError::Denied`] when the caller may not read it.
 pub async fn read_resource(
     service: &FhirService,
     context: &RequestContext,
@@ -27,8 +27,8 @@ pub async fn read_resource(
 /// Returns a version of a resource that the caller may access, by the version in the address.
 ///
 /// # Errors
-/// [`ServiceError::NoVersion`], [`ServiceError::Gone`] for the version that is a deletion, or why the caller may not
-/// read it.
+/// [`ServiceError::NoVersion`]; [`ServiceError::Gone`] for the version that is a deletion; [`ServiceError::Denied`]
+/// when the caller may not read it.
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, vread.

@@ -27,12 +27,12 @@ pub trait Clock: Send + Sync {
     fn now_us(&self) -> i64;
 }
 
-/// A limit of the rate at which each client may request member matches.
+/// A rate limit of the member match requests of each client.
 pub trait MemberMatchRateLimit: Send + Sync {
     /// Counts one request of a client, and returns an error when it is over the limit.
     ///
     /// # Errors
-    /// When it is one too many.
+    /// [`TooManyMatchRequestsError`] with the time until the next request is accepted.
     fn check_and_count(&self, client_id: &str) -> Result<(), TooManyMatchRequestsError>;
 }
 
@@ -40,7 +40,7 @@ pub trait MemberMatchRateLimit: Send + Sync {
 pub struct FhirServiceParts {
     /// The registrations and policies by which access is decided.
     pub directory: Arc<RegistrationCache>,
-    /// Hashes the secrets of security resources.
+    /// Hashes the secrets in security resources.
     pub secrets: Arc<SecretVerifier>,
     /// Receives the audit records of operations.
     pub audit: Arc<dyn AuditSink>,
@@ -50,7 +50,7 @@ pub struct FhirServiceParts {
     pub root_id: Option<String>,
     /// The resources of the native and the FHIR endpoint.
     pub resources: Arc<dyn ResourceStore>,
-    /// The search of them, in the same store.
+    /// The search of resources, in the same store.
     pub search: Arc<dyn SearchStore>,
     /// The migrations, in the same store.
     pub migrations: Arc<dyn MigrationStore>,
@@ -60,18 +60,18 @@ pub struct FhirServiceParts {
     pub jobs: Arc<dyn JobStore>,
     /// The lookup of members, in the same store as resources.
     pub payers: Arc<dyn MemberMatchStore>,
-    /// Is notified of what a migration does.
+    /// The reporter of the progress of migrations.
     pub progress: ProgressReporter,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The source of identifiers and secrets.
     pub random: Arc<dyn RandomSource>,
-    /// How often each client may ask for one member.
+    /// The rate limit of member match requests of each client.
     pub guess_limit: Arc<dyn MemberMatchRateLimit>,
-    /// Writes the answer to an entry of a batch that failed. Its status and its `OperationOutcome` are rows of the
-    /// same table as those of whole requests.
+    /// Builds the response entry of a batch entry that failed. Its status and `OperationOutcome` come from the table
+    /// that whole requests use.
     pub failed_entry: fn(ServiceError) -> Value,
-    /// The choices of the deployment.
+    /// The settings of the deployment.
     pub settings: FhirSettings,
 }
 
@@ -80,18 +80,19 @@ pub struct FhirServiceParts {
 pub struct FhirSettings {
     /// Public address of the server, without a trailing slash: the `{base_url}` of the specification.
     pub base_url: String,
-    /// Whether `/fhir` rewrites extension values into the union form on write, and back on read.
+    /// True when `/fhir` rewrites extension values to the union form on write, and back on read.
     pub correct_format: bool,
-    /// The deployment's brand word. Besides `PlatformMigration` the type name made of it is understood.
+    /// The deployment's brand word. The type name of migrations that is made of it is accepted beside
+    /// `PlatformMigration`.
     pub platform_name: String,
     /// Version of the server, for the `CapabilityStatement`.
     pub version: String,
-    /// How long one statement of a search may run. A whole search with what it includes, and all searches of a Bundle
-    /// together, have twice that.
+    /// The longest time of one statement of a search. A whole search with its includes, and all searches of a Bundle
+    /// together, have twice as long.
     pub search_time: Duration,
-    /// What the `CapabilityStatement` names beside what is installed.
+    /// The canonical URLs that the `CapabilityStatement` lists beside those of installed packages.
     pub conforms_to: InstalledConformance,
-    /// Whether a member match needs an identifier of the member.
+    /// The rule of whether a member match needs an identifier of the member.
     pub identifier_rule: MemberIdentifierRule,
 }
 
@@ -143,7 +144,7 @@ pub struct FhirService {
 }
 
 impl FhirService {
-    /// Creates the service.
+    /// Creates the service from its parts.
     #[must_use]
     pub fn new(parts: FhirServiceParts) -> Self {
         Self {

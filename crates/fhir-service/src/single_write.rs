@@ -9,10 +9,11 @@ use crate::request_context::RequestContext;
 use crate::service_state::FhirService;
 use crate::{conditional_references, patch, write as pipeline, write_target};
 
-/// Executes a create, update or delete that is a request by itself.
+/// Executes a create, update or delete that is a request by itself: resolves conditional references, authorizes,
+/// validates and stores it.
 ///
 /// # Errors
-/// Why it is refused.
+/// [`ServiceError`]; nothing was written then.
 pub async fn execute_write(
     service: &FhirService,
     context: &RequestContext,
@@ -24,10 +25,10 @@ pub async fn execute_write(
     pipeline::write_one(service, context.format, ResourceWrite { reach, ..write }).await
 }
 
-/// Patches the resource that the condition of the write matches.
+/// Patches the one resource that the condition of the write matches.
 ///
 /// # Errors
-/// Why it is refused.
+/// [`ServiceError`]: as for [`patch_resource`](patch::patch_resource), and when no resource or several match.
 pub async fn patch_by_condition(
     service: &FhirService,
     context: &RequestContext,

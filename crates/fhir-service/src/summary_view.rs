@@ -8,10 +8,10 @@ use crate::error::ServiceError;
 use crate::request_context::RequestContext;
 use crate::resource_format::ResourceFormat;
 
-/// The part of each resource that a response shows: `_summary` and `_elements`.
+/// The part of each resource that a response shows, by `_summary` and `_elements`.
 ///
 /// # Source
-/// FHIR R4, `RESTful` API, General Parameters: they are for every interaction that shows resources.
+/// FHIR R4, `RESTful` API, General Parameters: they apply to every interaction that returns resources.
 #[derive(Debug, Clone, Default)]
 pub struct SummaryView {
     summary: SummaryMode,
@@ -22,7 +22,7 @@ impl SummaryView {
     /// Returns the view of a read of one resource; the native endpoint always shows all of it.
     ///
     /// # Errors
-    /// For a value that is not understood.
+    /// [`ServiceError::Search`] for a value that is not one of the parameter's.
     pub fn for_resource_read(context: &RequestContext) -> Result<Self, ServiceError> {
         match context.format {
             ResourceFormat::Fhir => Self::of(&context.parameters),
@@ -33,7 +33,7 @@ impl SummaryView {
     /// Reads `_summary` and `_elements` from among the parameters of a request.
     ///
     /// # Errors
-    /// For a value that is not understood.
+    /// [`ServiceError::Search`] for a value that is not one of the parameter's.
     pub(crate) fn of(pairs: &[(String, String)]) -> Result<Self, ServiceError> {
         let own = pairs.iter().filter(|(name, _)| Self::reads(name));
         let (summary, elements) =

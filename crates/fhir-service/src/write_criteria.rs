@@ -50,10 +50,10 @@ impl<'a> CriteriaReader<'a> {
     }
 }
 
-/// Parses the criteria of a conditional write, and expands the value sets they name.
+/// Parses the criteria of a conditional write, and expands the value sets that they name.
 ///
 /// # Errors
-/// When it is not understood.
+/// [`ServiceError::Search`] or [`ServiceError::Query`] for criteria that cannot be parsed, and when the store fails.
 pub async fn parse_write_criteria(
     service: &FhirService,
     format: ResourceFormat,

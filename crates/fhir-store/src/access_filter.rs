@@ -25,41 +25,42 @@ pub use scoped::GranularScopeSearch;
 /// The resources of one type that a caller may access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AccessFilter {
-    /// All of them.
+    /// All resources of the type.
     #[default]
     Everything,
-    /// Those in any of the regions; none of them when there are none.
+    /// The resources in any of the branches; no resource when there are no branches.
     Within(Arc<[AccessFilterBranch]>),
 }
 
 /// One alternative of an access filter: resources that meet all its conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessFilterBranch {
-    /// Only what is in this compartment.
+    /// The compartment that the resources are in; `None` for no such condition.
     pub compartment: Option<PatientCompartment>,
-    /// Only what meets all of these.
+    /// The criteria, all of which the resources meet.
     pub criteria: Vec<AccessFilterCriterion>,
 }
 
-/// The access of a writer, which its write must stay within.
+/// The resources that a writer may find, use in conditions and write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteAccess {
-    /// What a condition may find.
+    /// The resources that the condition of the write may find.
     pub search: AccessFilter,
-    /// What of other types a condition may look at; a type that is missing is closed.
+    /// The resources of other types that a condition may use; a type that is missing is closed.
     pub chained: BTreeMap<ResourceType, AccessFilter>,
-    /// What the write may be about: the version it replaces, and the one it makes.
+    /// The resources that the write may replace and may make.
     pub target: AccessFilter,
 }
 
 impl AccessFilter {
-    /// Returns the filter of resources in any of the branches; an unrestricted branch makes it everything.
+    /// Returns the filter of the resources in any of the branches; [`AccessFilter::Everything`] when a branch has no
+    /// condition.
     #[must_use]
     pub fn union_of_branches(regions: Vec<AccessFilterBranch>) -> Self {
         if regions.contains(&AccessFilterBranch::default()) { Self::Everything } else { Self::Within(regions.into()) }
     }
 
-    /// Returns the filter of the Groups that an organization may access, when nothing else restricts it.
+    /// Returns the filter of the Groups that an organization may access where nothing else restricts it.
     #[must_use]
     pub fn of_owned_groups(ownership: GroupOwnershipFilter) -> Self {
         Self::Everything.narrowed_to_branch(&AccessFilterBranch {
@@ -68,7 +69,7 @@ impl AccessFilter {
         })
     }
 
-    /// Returns the filter restricted to what the branch also contains.
+    /// Returns the filter of the resources that are in both the filter and the branch.
     #[must_use]
     pub fn narrowed_to_branch(self, region: &AccessFilterBranch) -> Self {
         match self {
@@ -77,16 +78,17 @@ impl AccessFilter {
         }
     }
 
-    /// Returns whether the filter may exclude a resource.
+    /// Returns whether the filter may exclude resources of the type.
     #[must_use]
     pub const fn is_restricted(&self) -> bool {
         matches!(self, Self::Within(_))
     }
 
-    /// Returns whether a resource may exist under this key whose existence the caller must not learn.
+    /// Returns whether the filter may hide a resource under this key, so that the caller must not learn whether it
+    /// exists.
     ///
-    /// Where scopes leave a part of a type open, that is every key. Where only the Groups of matches are other
-    /// organizations' it is the keys that matches give.
+    /// True for every key where scopes open a part of the type only. Where just the match Groups of other organizations
+    /// are hidden, true for the ids that such Groups have ([`member_match_group::is_match_group_id`]).
     #[must_use]
     pub fn may_hide_resource(&self, key: &ResourceKey) -> bool {
         let Self::Within(regions) = self else { return false };
@@ -111,10 +113,11 @@ impl AccessFilter {
         }
     }
 
-    /// Returns whether a write may change `before`, which the caller may access, to `resource`.
+    /// Returns whether a write may change `before`, which the caller may access, to `resource`; `None` for a new
+    /// resource.
     ///
-    /// Not specified; what is made has to be inside, and in no other patient's compartment unless it
-    /// was before: else a caller who may write one record could write into another's. No Patient is made,
+    /// Not specified; the new version must be inside the filter, and in no other patient's compartment unless `before`
+    /// was in it, because a caller who may write one record could otherwise write into another's. No Patient is made,
     /// because a compartment is that of a patient who exists.
     #[must_use]
     pub fn allows_write(&self, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> bool {

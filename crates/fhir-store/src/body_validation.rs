@@ -16,16 +16,16 @@ const MAX_FAULTS: usize = 20;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{expression}: {problem}")]
 pub struct RequestBodyError {
-    /// Where, as a `FHIRPath`: `Client.auth.client_credentials`, `Client.extension[0]`.
+    /// The position as a `FHIRPath` expression: `Client.auth.client_credentials`, `Client.extension[0]`.
     pub expression: String,
-    /// What.
+    /// The kind of the error.
     pub problem: RequestBodyErrorKind,
 }
 
 /// The kind of error in a request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestBodyErrorKind {
-    /// A resource, and its `meta`, are JSON objects.
+    /// A resource, or its `meta`, is not a JSON object.
     #[error("must be an object")]
     NotAnObject,
     /// `resourceType` or `id` is no string.
@@ -64,15 +64,16 @@ const RESERVED: &str = "$serde_json::private::";
 /// Longest number in JSON, in characters. Not specified; a FHIR decimal has 18 digits.
 const MAX_NUMBER_CHARACTERS: usize = 256;
 
-/// Returns whether an element name may be stored.
+/// Returns whether an element name may be stored: a prefix that the JSON library uses itself is reserved.
 #[must_use]
 pub fn is_element_name_storable(name: &str) -> bool {
     !name.starts_with(RESERVED)
 }
 
-/// Returns whether a number may be stored or searched for: one that a double represents at least roughly.
+/// Returns whether a number may be stored or searched for: it has at most 256 characters, and a double represents it at
+/// least roughly.
 ///
-/// Not specified; what is beyond is no measure of anything, and one engine fails on it. Digits
+/// Not specified; a number beyond a double measures nothing, and one engine fails on it. The digits of a stored number
 /// stay as they were sent.
 #[must_use]
 pub fn is_number_storable(number: &Number) -> bool {
@@ -113,7 +114,7 @@ impl RequestBodyError {
 /// Returns the id in a request body, if it has one.
 ///
 /// # Errors
-/// When `id` is there and is no id.
+/// [`RequestBodyErrorKind::NotAnId`] or [`RequestBodyErrorKind::NotAString`] for an `id` that is not one.
 pub fn read_body_id(resource_type: &ResourceType, body: &Value) -> Result<Option<ResourceId>, RequestBodyError> {
     let fault = |problem| RequestBodyError::new(format!("{resource_type}.id"), problem);
     match body.get("id") {
@@ -123,14 +124,15 @@ pub fn read_body_id(resource_type: &ResourceType, body: &Value) -> Result<Option
     }
 }
 
-/// Returns the checked body in the form in which it is stored under `key`, without what the store keeps in columns.
+/// Checks a request body, and returns it in the form in which it is stored under `key`, without the members that the
+/// store keeps in columns.
 ///
 /// `resourceType` and `id` may be left out; when they are there they have to be the key's.
 /// `meta.versionId` and `meta.lastUpdated` are dropped without a look, because writers send back
 /// what they read.
 ///
 /// # Errors
-/// Every fault found, twenty at most.
+/// Every error found, twenty at most.
 pub fn prepare_stored_body(key: &ResourceKey, body: Value) -> Result<Value, Vec<RequestBodyError>> {
     let root = key.resource_type.as_str();
     let Value::Object(mut object) = body else {

@@ -18,7 +18,7 @@ use fhir_resource::{ResourceKey, ResourceType};
 /// The resource that a conditional reference resolves to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConditionalReferenceTarget {
-    /// A resource with an id.
+    /// A stored resource.
     Stored(ResourceKey),
     /// The entry of the same transaction with this `fullUrl`.
     Entry(String),
@@ -31,10 +31,10 @@ pub fn split_conditional_reference(text: &str) -> Option<(ResourceType, &str)> {
     Some((resource_type.parse().ok()?, criteria))
 }
 
-/// Returns the conditional references of a document, which is of type `resource_type`.
+/// Returns the conditional references of a document of type `resource_type`.
 ///
-/// Those inside a `Bundle` are for whom the Bundle is sent to, and the patterns of an access policy are compared as
-/// they stand.
+/// Not among them are those inside a `Bundle`, which the receiver of that Bundle resolves, and the patterns of an
+/// access policy, which are compared as they stand.
 #[must_use]
 pub fn find_conditional_references(resource_type: &ResourceType, document: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
@@ -44,7 +44,7 @@ pub fn find_conditional_references(resource_type: &ResourceType, document: &Valu
     found
 }
 
-/// Returns the first conditional reference that a document has and its previous version does not have.
+/// Returns the first conditional reference that `after` has and `before` does not.
 #[must_use]
 pub fn first_added_conditional_reference(
     resource_type: &ResourceType,
@@ -59,7 +59,8 @@ pub fn first_added_conditional_reference(
     found.into_iter().find(|reference| !before.contains(reference))
 }
 
-/// Replaces each conditional reference by a reference to the resource it resolves to, in both formats.
+/// Replaces each conditional reference of a document, in either format, by a reference to the resource that `referents`
+/// names for it.
 pub fn replace_conditional_references(
     resource_type: &ResourceType,
     document: &mut Value,

@@ -17,7 +17,7 @@ pub struct ElementEqualityFilter {
     /// Keys from the root of the resource, each at least one character. The single segment `id`
     /// names the resource's id, which is no part of the stored body.
     pub path: Vec<String>,
-    /// What the value there has to equal.
+    /// The value that is required there.
     pub value: FilterValue,
 }
 
@@ -35,13 +35,13 @@ impl FilterValue {
         Self(text.into())
     }
 
-    /// Returns the text as the request carried it.
+    /// Returns the text as it stands in the request.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the JSON scalars that the text equals: the string, and the boolean or number it may also be.
+    /// Returns the JSON scalars that the text equals: the string, and the boolean or the number that it also reads as.
     ///
     /// For engines that compare typed values instead of calling [`FilterValue::matches_scalar`].
     #[must_use]
@@ -113,7 +113,7 @@ impl ElementEqualityFilter {
         Self::new(["id"], value)
     }
 
-    /// Returns the id that the filter requires, when it is a filter by resource id.
+    /// Returns the required id when this is a filter by resource id.
     #[must_use]
     pub fn required_id(&self) -> Option<&str> {
         match self.path.as_slice() {

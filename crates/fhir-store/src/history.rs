@@ -21,37 +21,37 @@ pub enum VersionInteraction {
     Created,
     /// A further version.
     Updated,
-    /// The end of the resource.
+    /// The deletion of the resource.
     Deleted,
 }
 
-/// A version of a resource.
+/// A version of a resource, with the interaction that made it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceVersion {
-    /// What made it.
+    /// The interaction that made it.
     pub change: VersionInteraction,
-    /// The resource in this version; of a deletion, what was deleted, under the number and the time of
-    /// the deletion. That is for deciding who may know of it, and is not shown.
+    /// The resource in this version; of a deletion the deleted resource, under the number and the time of the deletion.
+    /// That is for deciding who may learn of it, and is not shown.
     pub stored: StoredResource,
 }
 
-/// A request for one page of a history, and what of it the caller may access.
+/// A query for one page of a history, with the access filters of the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryQuery {
-    /// The types, each with what of it the caller reaches: versions that lie outside are not shown.
+    /// The types, each with the filter of the caller: versions outside of it are not shown.
     pub kinds: Vec<(ResourceType, AccessFilter)>,
-    /// The one resource, of the one type, or every resource.
+    /// The id of one resource, of the one type in `kinds`; every resource when `None`.
     pub id: Option<ResourceId>,
-    /// Which of their versions.
+    /// The page that is requested.
     pub window: HistoryPageRange,
 }
 
-/// The page of a history that a request asks for: since when, after which position, how many.
+/// The requested page of a history: since when, after which position, and how many versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryPageRange {
-    /// Only versions made then or later, unix microseconds.
+    /// Only versions made at this time or later, UNIX microseconds.
     pub since_us: Option<i64>,
-    /// Only versions that come after this place.
+    /// Only versions that come after this position.
     pub after: Option<HistoryPosition>,
     /// Most versions of the page, at most [`fhir_search::limits::MAX_PAGE_SIZE`].
     pub count: u32,
@@ -64,10 +64,10 @@ impl Default for HistoryPageRange {
     }
 }
 
-/// The position of a version in a history, newest first. Later versions are smaller places: they come first.
+/// The position of a version in a history, which is ordered newest first. Positions of later versions are smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryPosition {
-    /// When it was made, unix microseconds.
+    /// The time at which the version was made, UNIX microseconds.
     pub updated_us: i64,
     /// The number of the write.
     pub version: i64,
@@ -87,7 +87,7 @@ impl HistoryPosition {
     }
 }
 
-/// The text is not a position in a history.
+/// The error of a text that is not a position in a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a place in a history is taken from the link of a page")]
 pub struct ParseHistoryPositionError;
@@ -114,13 +114,12 @@ impl fmt::Display for HistoryPosition {
 /// A page of a history, with the position of the next page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistoryPage {
-    /// Newest first.
+    /// The versions, newest first.
     pub entries: Vec<ResourceVersion>,
-    /// Where the next page begins; `None` at the end.
+    /// The position at which the next page begins; `None` on the last page.
     ///
-    /// A page may be shorter than was asked for, and even empty, and not be the last: a store looks at
-    /// so many versions for one page and no more ([`limits::MAX_HISTORY_VERSIONS_SCANNED`]), however few of
-    /// them the caller reaches.
+    /// A page may be shorter than requested, and even empty, without being the last: a store reads at most
+    /// [`limits::MAX_HISTORY_VERSIONS_SCANNED`] versions for one page, however few of them the caller may access.
     pub next: Option<HistoryPosition>,
 }
 
@@ -133,12 +132,12 @@ pub struct HistoryPageBuilder<'a> {
     looked_at: usize,
 }
 
-/// Whether the page builder needs more versions.
+/// The demand of a [`HistoryPageBuilder`] for versions: one more, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryVersionDemand {
-    /// The next one.
+    /// The builder needs the next version.
     More,
-    /// The page is made.
+    /// The page is complete.
     Nothing,
 }
 
@@ -149,7 +148,7 @@ impl<'a> HistoryPageBuilder<'a> {
         Self { query, page: HistoryPage::default(), last: query.window.after, looked_at: 0 }
     }
 
-    /// Adds the next version, and returns whether more are needed.
+    /// Takes the next version, adds it to the page when the caller may access it, and returns whether more are needed.
     pub fn add_version(&mut self, version: ResourceVersion) -> HistoryVersionDemand {
         let full = self.page.entries.len() >= usize::try_from(self.query.window.count).unwrap_or(usize::MAX);
         let within =

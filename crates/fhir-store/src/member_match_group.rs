@@ -18,8 +18,8 @@ pub const NO_MATCH_GROUP_PROFILE: &str =
     "http://hl7.org/fhir/us/davinci-pdex/StructureDefinition/pdex-member-no-match-group";
 /// The profile of the Group of members who opted out of a provider.
 pub const OPT_OUT_GROUP_PROFILE: &str = "http://hl7.org/fhir/us/davinci-pdex/StructureDefinition/pdex-member-opt-out";
-/// The profiles of the Groups that a member match creates. One of them in `meta.profile`, or a code of
-/// [`MATCH_RESULT_CODE_SYSTEM`], marks such a Group.
+/// The profiles of the Groups that a member match creates. A Group with one of them in `meta.profile`, or with a code
+/// of [`MATCH_RESULT_CODE_SYSTEM`], counts as such a Group.
 pub const MATCH_GROUP_PROFILES: [&str; 4] =
     [MEMBER_MATCH_GROUP_PROFILE, TREATMENT_RELATIONSHIP_PROFILE, NO_MATCH_GROUP_PROFILE, OPT_OUT_GROUP_PROFILE];
 /// The code system of the match results in such Groups.
@@ -50,7 +50,7 @@ fn names_profile(profile: &Value) -> bool {
     }
 }
 
-/// Returns whether a Group that a match made was made for the organization with this identifier.
+/// Returns whether a Group that a match made belongs to the organization with this identifier.
 #[must_use]
 pub fn is_made_for_organization(group: &Value, system: &str, value: &str) -> bool {
     let is_owner = |identifier: &Value| {
@@ -60,7 +60,7 @@ pub fn is_made_for_organization(group: &Value, system: &str, value: &str) -> boo
     OWNER_IDENTIFIER_PATHS.iter().any(|path| any_object_at_path(path, group, &mut |identifier| is_owner(identifier)))
 }
 
-/// Returns whether an id has the form of a match Group's id: a job id and one of the suffixes.
+/// Returns whether an id ends with one of [`MATCH_GROUP_ID_SUFFIXES`], as the id of every match Group does.
 #[must_use]
 pub fn is_match_group_id(id: &str) -> bool {
     MATCH_GROUP_ID_SUFFIXES.iter().any(|suffix| id.ends_with(suffix))

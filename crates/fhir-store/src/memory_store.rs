@@ -21,10 +21,10 @@ use crate::ports::{
 };
 use crate::transaction_plan::{self, WriteDecision, WriteTarget};
 
-/// A resource store in memory, a sorted map behind one lock, for tests and programs that persist nothing.
+/// A resource store in memory, for tests and for programs that persist nothing: a sorted map behind one lock.
 ///
-/// Ids it gives are counted, not random, so that tests know them: two stores give the same ids,
-/// and they are no secrets.
+/// The ids that it assigns are counted, not random, so that tests know them: two stores assign the same ids, and the
+/// ids are not secret.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     state: Mutex<State>,
@@ -46,7 +46,7 @@ enum Row {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -26,17 +26,17 @@ pub enum PatchError {
     /// The operation does not fit the document.
     #[error("operation {index}: {reason}")]
     Operation {
-        /// Which, from 0.
+        /// The number of the operation, from 0.
         index: usize,
-        /// Why, in words.
+        /// The reason in words.
         reason: &'static str,
     },
 }
 
-/// Reads a JSON Patch (RFC 6902) from its array.
+/// Parses a JSON Patch (RFC 6902) from its array.
 ///
 /// # Errors
-/// A sentence for the caller when the value is no JSON Patch.
+/// A text for the caller when the value is not a JSON Patch.
 pub fn parse_json_patch(value: Value) -> Result<PatchDocument, String> {
     serde_json::from_value(value).map(PatchDocument::Json).map_err(|error| error.to_string())
 }

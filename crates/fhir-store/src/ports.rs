@@ -27,12 +27,12 @@ pub use search::{MatchCountMode, RevincludeQuery, SearchExecutionError, SearchMa
 pub enum ResourceLookup<S = StoredResource> {
     /// The current version.
     Found(S),
-    /// It existed and was deleted.
+    /// The resource existed and was deleted.
     Deleted {
         /// The number of the write that deleted it.
         version: i64,
     },
-    /// It never existed.
+    /// The resource never existed.
     Missing,
 }
 
@@ -41,9 +41,9 @@ pub enum ResourceLookup<S = StoredResource> {
 pub struct ListQuery {
     /// The type to list.
     pub resource_type: ResourceType,
-    /// Conditions that all have to hold; none lists everything.
+    /// The filters, all of which a resource meets; empty for every resource.
     pub filters: Vec<ElementEqualityFilter>,
-    /// What the caller reaches; nothing else is listed or counted.
+    /// The filter of what the caller may access; nothing else is listed or counted.
     pub within: AccessFilter,
     /// Entries per page, at most [`fhir_search::limits::MAX_PAGE_SIZE`]; 0 asks for the total alone.
     pub count: u32,
@@ -74,7 +74,7 @@ impl ListQuery {
 /// A page of a list of resources, ordered by id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPage {
-    /// How many resources the whole list has.
+    /// The number of resources on all pages.
     pub total: u64,
     /// The resources of this page.
     pub entries: Vec<StoredResource>,
@@ -85,28 +85,28 @@ pub struct ListPage {
 pub struct ResourceWrite {
     /// The type written to.
     pub resource_type: ResourceType,
-    /// The id asked for. A create without one is given an id; a put, patch or delete without one
-    /// finds its target by `precondition.if_none_exist`.
+    /// The requested id. A create without one is assigned an id; a put, patch or delete without one finds its target by
+    /// `precondition.if_none_exist`.
     pub id: Option<ResourceId>,
-    /// What to do.
+    /// The operation.
     pub operation: WriteOperation,
-    /// Under which condition.
+    /// The precondition.
     pub precondition: WritePrecondition,
-    /// The name other writes of the transaction refer to this one by, usually `urn:uuid:…`.
+    /// The name by which other writes of the transaction refer to this one, usually `urn:uuid:…`.
     pub full_url: Option<String>,
-    /// What the writer reaches: all else is to this write as if it were not there.
+    /// The access of the writer: to the write, all other resources are as if they did not exist.
     pub reach: WriteAccess,
-    /// The check of the document that a patch makes. Other bodies are checked by the caller before the transaction
-    /// begins; what a patch makes is known inside of it alone.
+    /// The validator of the document that a patch makes. Other bodies are validated by the caller before the
+    /// transaction begins; the result of a patch is known inside of it alone.
     pub patch_check: Option<DocumentValidator>,
-    /// Members that stay as they were where a put does not mention them, as paths: no reader is shown them, so a
-    /// document that was read and is put back has none.
+    /// Paths of members that a put keeps when its document omits them: no reader is shown them, so a document that was
+    /// read and is put back has none.
     pub preserved: PreservedMemberPaths,
 }
 
 /// A validator of documents by the rules of their type.
 ///
-/// It is given to a write, so that the store knows no rules of types.
+/// A write carries it, so that the store need not know the rules of types.
 #[derive(Clone, Copy, Debug)]
 pub struct DocumentValidator(pub fn(&ResourceType, &Value) -> Vec<OutcomeIssue>);
 
@@ -120,7 +120,7 @@ impl PartialEq for DocumentValidator {
 pub type PreservedMemberPaths = &'static [&'static [&'static str]];
 
 impl ResourceWrite {
-    /// Creates a write to the resource under `key` without conditions, by a writer with access to everything.
+    /// Creates a write to the resource under `key`, without conditions, by a writer with access to everything.
     #[must_use]
     pub fn unconditional(key: ResourceKey, operation: WriteOperation) -> Self {
         Self { id: Some(key.id), ..Self::conditional(key.resource_type, operation, WritePrecondition::default()) }
@@ -142,13 +142,13 @@ impl ResourceWrite {
 /// The operation of a write: create, update, patch or delete.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WriteOperation {
-    /// Make a resource that is not there yet.
+    /// Creates a resource that does not exist.
     Create(Value),
-    /// Make a resource or replace it.
+    /// Creates a resource or replaces it.
     Put(Value),
-    /// Change a resource that is there.
+    /// Changes an existing resource.
     Patch(PatchDocument),
-    /// Remove a resource.
+    /// Deletes a resource.
     Delete,
 }
 
@@ -166,16 +166,16 @@ pub enum PatchDocument {
 /// The precondition of a write, such as `If-Match` or search criteria.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WritePrecondition {
-    /// The version the writer has seen.
+    /// The version that must be the current one (`If-Match`).
     pub if_match: Option<IfMatch>,
-    /// The version that must not be the current one; `*` where there must be none.
+    /// The version that must not be the current one (`If-None-Match`); `*` where no version may exist.
     pub if_none_match: Option<IfMatch>,
-    /// For a write with an id, and for every create: write only when nothing matches. For a put,
-    /// patch or delete without an id: what to find the target by.
+    /// For a write with an id, and for every create: the write happens only when no resource matches. For a put, patch
+    /// or delete without an id: the criteria that find the target.
     pub if_none_exist: Option<ConditionalWriteCriteria>,
 }
 
-/// The right side of `If-Match`, and of `If-None-Match` where a write has it.
+/// The value of `If-Match`, or of `If-None-Match`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfMatch {
     /// `*`: the resource exists.
@@ -184,7 +184,7 @@ pub enum IfMatch {
     Version(i64),
 }
 
-/// The text is not a valid `If-Match`.
+/// The error of a text that is not a valid `If-Match`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("If-Match and If-None-Match are `*` or one entity tag such as `W/\"1\"`")]
 pub struct ParseIfMatchError;
@@ -214,22 +214,22 @@ impl FromStr for IfMatch {
 /// The outcome of a write: created, updated, unchanged, existing, deleted or absent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WriteOutcome {
-    /// The resource was not there (or deleted) and is now.
+    /// The resource did not exist, or was deleted, and exists now.
     Created(StoredResource),
-    /// There is a new version.
+    /// The resource has a new version.
     Updated(StoredResource),
-    /// The content is what it was; there is no new version.
+    /// The content has not changed; there is no new version.
     Unchanged(StoredResource),
     /// `ifNoneExist` matched this resource; nothing was written.
     Existing(StoredResource),
-    /// The resource is gone; this was its last version.
+    /// The resource was deleted; this was its last version.
     Deleted(StoredResource),
     /// There was nothing to delete.
     Absent,
 }
 
 impl WriteOutcome {
-    /// Returns the resource that the write stored or found, if there is one.
+    /// Returns the resource that the write stored, found or deleted; `None` for [`WriteOutcome::Absent`].
     #[must_use]
     pub fn stored_resource(&self) -> Option<&StoredResource> {
         match self {
@@ -247,9 +247,9 @@ impl WriteOutcome {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("write {index} of the transaction: {cause}")]
 pub struct TransactionError {
-    /// The write it failed at, from 0, in the order given.
+    /// The number of the write that failed, from 0, in the order given.
     pub index: usize,
-    /// Why.
+    /// The reason.
     #[source]
     pub cause: WriteError,
 }
@@ -260,7 +260,7 @@ pub enum WriteError {
     /// A create of what is already there.
     #[error("{0} already exists")]
     AlreadyExists(ResourceKey),
-    /// Another resource is found by this element already, which one alone may be found by.
+    /// Another resource already has this element's value, which only one resource may have.
     #[error("another resource has the same {0} already")]
     Taken(&'static str),
     /// `If-Match` named another version than the current one.
@@ -283,13 +283,14 @@ pub enum WriteError {
         /// The type the condition was evaluated on.
         resource_type: ResourceType,
     },
-    /// A patch of what never existed.
+    /// A patch of a resource that never existed.
     #[error("{0} not found")]
     NotFound(ResourceKey),
     /// A conditional patch whose condition matches nothing.
     #[error("no {0} matches the condition")]
     NothingMatches(ResourceType),
-    /// A patch of what was deleted.
+    /// A patch of a resource that was deleted, or a write whose condition found a resource that an earlier write of the
+    /// transaction deleted.
     #[error("{0} was deleted")]
     Gone(ResourceKey),
     /// The patch does not apply; the text says why and is fit for the caller.
@@ -310,22 +311,22 @@ pub enum WriteError {
     /// More than [`limits::MAX_CONDITIONAL_REFERENCES`] of them in one request.
     #[error("a request has at most {max} different conditional references", max = limits::MAX_CONDITIONAL_REFERENCES)]
     TooManyReferents,
-    /// A type that the server alone writes.
+    /// A resource of a type that the server alone writes.
     #[error("a {0} is written by the server alone: it cannot be created, changed or deleted")]
     ReadOnly(ResourceType),
     /// A Group would become one of a match, or one of a match would become more than the match made.
     #[error("a Group that a member match made stays as it was matched: no member, owner or profile of it is changed")]
     MatchGroup,
-    /// The resource would not lie in what the writer reaches.
+    /// The resource would be outside of what the writer may access.
     #[error("the resource would not be of the patient the access token is for, or of another one as well")]
     Outside,
-    /// The body is no storable resource.
+    /// The body is not a storable resource.
     #[error("the resource is not valid: {}", first_of(.0))]
     Invalid(Vec<RequestBodyError>),
-    /// The resource is not what FHIR says of its type; every issue, one at least.
+    /// The resource does not conform to FHIR's definition of its type; every issue, at least one.
     #[error("the resource is not what FHIR says a resource of its type is")]
     Nonconforming(Vec<OutcomeIssue>),
-    /// What the condition asks for cannot be searched for.
+    /// The search of a condition cannot be carried out.
     #[error(transparent)]
     NotSearched(#[from] SearchExecutionError),
 }
@@ -336,8 +337,8 @@ fn first_of(faults: &[RequestBodyError]) -> String {
 
 /// A store of resources.
 ///
-/// One method is one transaction of the engine, at serializable isolation or what comes to the
-/// same for the rows it touches.
+/// One method is one transaction of the engine, at serializable isolation or with the same effect for the rows that it
+/// reads and writes.
 #[async_trait]
 pub trait ResourceStore: Send + Sync {
     /// Returns the current state of one resource.
@@ -370,7 +371,7 @@ pub trait ResourceStore: Send + Sync {
     /// Only when the store itself fails.
     async fn read_history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError>;
 
-    /// Returns the resource types that anything was written of, in no order.
+    /// Returns the resource types of which anything was ever written, in no order.
     ///
     /// # Errors
     /// Only when the store itself fails.
@@ -391,12 +392,10 @@ pub trait ResourceStore: Send + Sync {
     ) -> Result<Result<Vec<WriteOutcome>, TransactionError>, StoreError>;
 }
 
-/// The engine's cause of a failure; it goes to the log and never to a caller. It may hold statements and addresses, so
-/// it goes to the log and never to a caller.
+/// The engine's cause of a failure. It may hold statements and addresses, so it goes to the log and never to a caller.
 pub type EngineError = Box<dyn Error + Send + Sync>;
 
-/// A failure of a storage operation; its text is safe to show to a caller, its source is not. What it prints is fit for
-/// anybody; the source is not.
+/// A failure of a storage operation. Its text is safe to show to a caller, its source is not.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The engine cannot be used at the moment: it cannot be reached, has no room, or takes no writes. The same call
@@ -406,16 +405,16 @@ pub enum StoreError {
     /// The engine answered with an error that waiting does not mend.
     #[error("the store failed")]
     Failed(#[source] EngineError),
-    /// Other writers changed the same rows again and again; the whole call may be tried again.
+    /// Other writers changed the same rows again and again; the whole call may be retried.
     #[error("the store is busy with the same resources")]
     Contended(#[source] EngineError),
-    /// So much is asked of the engine that there was no connection to it in time; nothing was done.
+    /// No connection to the engine was free in time; nothing was done.
     #[error("the store is too busy")]
     Busy(#[source] EngineError),
     /// The engine ended a statement because it ran for longer than a search may.
     #[error("the search took longer than a search may; narrow it, or ask for fewer values")]
     TooCostly(#[source] EngineError),
-    /// What was read is nothing this crate writes.
+    /// The store holds data that this crate does not write.
     #[error("the store holds a resource that cannot be read")]
     Corrupt(#[source] EngineError),
 }

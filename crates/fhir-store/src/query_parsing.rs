@@ -18,7 +18,7 @@ use crate::ports::ListQuery;
 /// Parameters about how the answer is written, which a list has nothing to do with.
 const PRESENTATION: [&str; 2] = ["_format", "_pretty"];
 
-/// The reason why a query cannot be answered.
+/// The reason why the query of a list, a history or a condition cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     /// A parameter with a leading underscore that is not supported here.
@@ -39,13 +39,13 @@ pub enum QueryError {
         /// `_count` or `_page`.
         name: &'static str,
     },
-    /// A time that is none.
+    /// A value that is not a time.
     #[error("{name} is an instant such as 2026-01-31T08:00:00Z, or a day")]
     Instant {
         /// The parameter.
         name: &'static str,
     },
-    /// The place to go on from is none.
+    /// A `_cursor` that is not a position in a history.
     #[error("_cursor is taken from the link of a page")]
     Cursor,
     /// A value longer than [`limits::MAX_FILTER_VALUE_BYTES`].
@@ -54,15 +54,14 @@ pub enum QueryError {
     /// More than [`limits::MAX_QUERY_FILTERS`] conditions.
     #[error("a query has at most {max} conditions", max = limits::MAX_QUERY_FILTERS)]
     TooMany,
-    /// A condition that says nothing, and so would match everything.
+    /// A condition without filters, which would match everything.
     #[error("the condition is empty")]
     Empty,
 }
 
 /// Parses the decoded parameters of a list request.
 ///
-/// A `_count` above [`fhir_search::limits::MAX_PAGE_SIZE`] is taken as that; `_format` and `_pretty` are passed
-/// over.
+/// A `_count` above [`fhir_search::limits::MAX_PAGE_SIZE`] is lowered to it; `_format` and `_pretty` are ignored.
 ///
 /// # Errors
 /// See [`QueryError`].
@@ -90,8 +89,8 @@ pub fn parse_list_query<'a>(
 
 /// Parses the decoded parameters of a history request.
 ///
-/// A `_count` above [`fhir_search::limits::MAX_PAGE_SIZE`] is taken as that, and none as one, because a history has no
-/// total to tell instead; `_at` and `_list` are refused by name.
+/// A `_count` above [`fhir_search::limits::MAX_PAGE_SIZE`] is lowered to it, and 0 is raised to 1, because a history
+/// has no total to report instead; `_at` and `_list` are refused as not supported.
 ///
 /// # Errors
 /// See [`QueryError`].
@@ -130,7 +129,7 @@ fn number(name: &'static str, value: &str) -> Result<u32, QueryError> {
 /// Parses a condition as in `If-None-Exist` into filters.
 ///
 /// # Errors
-/// See [`QueryError`]; a condition without any filter is one of them.
+/// See [`QueryError`]; [`QueryError::Empty`] for a condition without filters.
 pub fn parse_condition_filters(text: &str) -> Result<Vec<ElementEqualityFilter>, QueryError> {
     let mut filters = Vec::new();
     for (name, value) in form_urlencoded::parse(strip_condition_prefix(text).as_bytes()) {

@@ -20,8 +20,8 @@ const SUBSETTED: &str = "SUBSETTED";
 /// Elements that every answer keeps.
 const KEPT: [&str; 4] = ["resourceType", "id", "meta", "modifierExtension"];
 
-/// Returns the part of a resource that `_summary` and `_elements` select, marked as `SUBSETTED` when something is
-/// missing.
+/// Returns the part of a document that `_summary` and `_elements` select, with the tag `SUBSETTED` when something is
+/// left out.
 #[must_use]
 pub fn apply_summary_and_elements(document: Value, summary: SummaryMode, elements: &[String]) -> Value {
     let Value::Object(mut members) = document else { return document };

@@ -7,10 +7,9 @@ use serde_json::Value;
 use crate::patch::{self, PatchError};
 use crate::ports::{PatchDocument, ResourceWrite, WriteOperation};
 
-/// Returns a write in FHIR's format with its bodies converted to the native format. A body may leave its type to the
-/// address.
+/// Converts the bodies of a write from FHIR's format to the native one, by the type in the address.
 ///
-/// The operations of a JSON Patch stay as they are, and it is marked as one against FHIR's format, which
+/// The operations of a JSON Patch stay as they are; it becomes a [`PatchDocument::FhirJson`], which
 /// [`apply_fhir_patch_to_native`] applies.
 #[must_use]
 pub fn convert_write_to_native(write: ResourceWrite) -> ResourceWrite {
@@ -29,11 +28,11 @@ pub fn convert_write_to_native(write: ResourceWrite) -> ResourceWrite {
     ResourceWrite { operation, ..write }
 }
 
-/// Applies a patch against FHIR's format of a resource, and returns the patched body in the native format. What the
-/// patch leaves as it was stays in the format it is stored in.
+/// Applies a patch to a resource in FHIR's format, and returns the patched body in the native format. Unchanged parts
+/// stay in the format in which they are stored.
 ///
 /// # Errors
-/// When the patch does not apply.
+/// See [`PatchError`].
 pub fn apply_fhir_patch_to_native(current: &StoredResource, change: &PatchDocument) -> Result<Value, PatchError> {
     let before = current.to_document();
     let patched = patch::apply_patch(&convert_to_fhir(before.clone()), change)?;

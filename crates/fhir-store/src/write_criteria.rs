@@ -20,13 +20,13 @@ use crate::query_parsing::{self, QueryError};
 /// The criteria of a conditional write; a resource has to match all of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConditionalWriteCriteria {
-    /// Conditions on elements.
+    /// Filters on elements.
     pub filters: Vec<ElementEqualityFilter>,
-    /// Conditions by search parameters, which an engine answers from its index.
+    /// The search by search parameters, which an engine answers from its index.
     pub search: Option<Box<ConditionalWriteSearch>>,
 }
 
-/// The reason why criteria cannot be read.
+/// The reason why criteria cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CriteriaParseError {
     /// A condition on an element, or one that says nothing.
@@ -53,7 +53,7 @@ impl ConditionalWriteCriteria {
     /// Parses criteria whose names are elements and that are all equalities.
     ///
     /// # Errors
-    /// See [`query::parse_condition_filters`].
+    /// See [`query_parsing::parse_condition_filters`].
     pub fn parse_element_criteria(text: &str) -> Result<Self, CriteriaParseError> {
         Ok(query_parsing::parse_condition_filters(text)?.into())
     }
@@ -61,7 +61,7 @@ impl ConditionalWriteCriteria {
     /// Parses criteria whose names are search parameters or element paths (`.name.family`).
     ///
     /// # Errors
-    /// [`CriteriaParseError`], for whatever does not select: also `_count`, `_sort`, `_include` and the like.
+    /// [`CriteriaParseError`], also for a parameter that selects no resources, such as `_count`, `_sort` or `_include`.
     pub fn parse_search_criteria(
         catalog: &SearchParameterCatalog,
         request: &SearchParseContext<'_>,
@@ -88,13 +88,13 @@ impl ConditionalWriteCriteria {
         Ok(Self { filters, search })
     }
 
-    /// Returns the other resource types that the chains of the criteria lead to.
+    /// Returns the resource types that the chains of the criteria lead to.
     #[must_use]
     pub fn chained_resource_types(&self) -> BTreeSet<&ResourceType> {
         self.search.iter().flat_map(|condition| condition.chained_resource_types()).collect()
     }
 
-    /// Returns whether a resource matches the criteria; those on other resources need a `resolver`.
+    /// Returns whether a resource matches the criteria. Criteria on other resources need a `resolver`.
     #[must_use]
     pub fn matches_resource(&self, stored: &StoredResource, resolver: Option<&dyn ReferenceResolver>) -> bool {
         let found = self.search.as_ref().is_none_or(|condition| condition.matches_resource(stored, resolver));

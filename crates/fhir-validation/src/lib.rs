@@ -53,9 +53,10 @@ use serde_json::Value;
 pub use profile::{CompiledProfile, UnusableProfileError};
 pub use value_set::{CanonicalSource, expand_value_set};
 
-/// Validates a document against the base definition of a type, and returns its issues; `None` when R4 has no such type.
+/// Validates a document in FHIR's format against R4's definition of a type, and returns its issues, none for a valid
+/// one; `None` when R4 has no such concrete type.
 ///
-/// `resourceType` may be left out, where the address of a write contains it.
+/// `resourceType` may be missing, because the address of a write contains it.
 #[must_use]
 pub fn validate_fhir_document(resource_type: &str, document: &Value) -> Option<Vec<OutcomeIssue>> {
     let structure = type_definitions::structure_definition(resource_type)
@@ -63,9 +64,10 @@ pub fn validate_fhir_document(resource_type: &str, document: &Value) -> Option<V
     Some(document::validate_document(resource_type, structure, document))
 }
 
-/// Validates a document in FHIR's format, the native one or a mixture, and returns its issues.
+/// Validates a document in FHIR's format, the native one or a mixture against R4's definition of a type, and returns
+/// its issues; `None` when R4 has no such concrete type.
 ///
-/// A document in FHIR's format that is valid, as nearly all are, is visited once.
+/// A valid document in FHIR's format, as nearly all are, is visited once; any other is converted and validated again.
 #[must_use]
 pub fn validate_document_in_either_format(resource_type: &str, document: &Value) -> Option<Vec<OutcomeIssue>> {
     let issues = validate_fhir_document(resource_type, document)?;

@@ -25,7 +25,7 @@ use slice::SliceTest;
 /// Most elements of a snapshot that is read. Not specified; the largest of R4 have under a thousand.
 const MAX_ELEMENTS: usize = 5_000;
 
-/// A compiled profile that validates documents.
+/// A profile, compiled from a `StructureDefinition`, that documents are validated against.
 #[derive(Debug)]
 pub struct CompiledProfile {
     resource_type: String,
@@ -38,13 +38,13 @@ pub struct CompiledProfile {
 /// The reason why a `StructureDefinition` cannot be used as a profile for validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableProfileError {
-    /// It is no `StructureDefinition` of a type.
+    /// It is not a `StructureDefinition` with a type.
     #[error("it is no StructureDefinition with a type")]
     NoType,
-    /// Only a snapshot says everything that a profile asks for.
+    /// It has no snapshot, which alone has everything that a profile requires.
     #[error("it has no snapshot")]
     NoSnapshot,
-    /// The snapshot is larger than any that is published.
+    /// Its snapshot has more than `MAX_ELEMENTS` elements, more than any published one.
     #[error("its snapshot has more than {MAX_ELEMENTS} elements")]
     TooLarge,
 }
@@ -80,7 +80,7 @@ impl CompiledProfile {
     /// Compiles a profile from a `StructureDefinition`.
     ///
     /// # Errors
-    /// When it is none, or has no snapshot.
+    /// See [`UnusableProfileError`].
     pub fn from_structure_definition(definition: &Value) -> Result<Self, UnusableProfileError> {
         let resource_type = text(definition, "type").ok_or(UnusableProfileError::NoType)?;
         let elements = definition.get("snapshot").and_then(|snapshot| snapshot.get("element")?.as_array());
@@ -103,7 +103,7 @@ impl CompiledProfile {
         &self.resource_type
     }
 
-    /// Returns the URLs of the value sets that the profile binds codes to, each once.
+    /// Returns the URLs of the value sets to which the profile requires codes to belong, each once, sorted.
     #[must_use]
     pub fn required_value_sets(&self) -> Vec<&str> {
         let mut urls: Vec<&str> = self.rules.iter().filter_map(|rule| rule.binding.as_deref()).collect();
@@ -112,9 +112,9 @@ impl CompiledProfile {
         urls
     }
 
-    /// Validates a document against the profile with the codes of its value sets, and returns its issues and the rules
-    /// that were not checked. `codes` are the value sets whose codes can be listed, by the urls of
-    /// [`CompiledProfile::required_value_sets`].
+    /// Validates a document against the profile, and returns its issues. Rules that were not checked are among them, as
+    /// information. `codes` has the codes of those [`required_value_sets`](Self::required_value_sets) that can be
+    /// listed.
     #[must_use]
     pub fn validate_resource(
         &self,

@@ -38,8 +38,8 @@ pub trait CanonicalSource: Send + Sync {
     ) -> Result<Option<Value>, StoreError>;
 }
 
-/// Returns the codes of a value set, of R4 or installed; `None` when it is not installed or cannot be expanded. The url
-/// may have a version behind `|`.
+/// Returns the codes of a value set of R4 or of an installed package; `None` when it is not installed or its codes
+/// cannot be listed. The URL may have a version behind `|`.
 ///
 /// # Errors
 /// Only when the store itself fails.

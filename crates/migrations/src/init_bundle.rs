@@ -9,11 +9,11 @@ use serde_json::Value;
 /// far below it.
 pub const INIT_BUNDLE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Whether `${NAME}` variables in an init bundle are replaced, and by which values.
+/// The treatment of `${NAME}` variables in an init bundle: left, or replaced.
 pub enum VariableSubstitution<'a> {
-    /// They are texts like any other. SQL and templates have uses for them, so this is the default.
+    /// They are left as they stand. The default, because SQL and templates have other uses for them.
     Leave,
-    /// They are replaced by the variable of the environment; `$${NAME}` is what stands for `${NAME}`.
+    /// They are replaced by what the function returns for `NAME`; `$${NAME}` stands for the text `${NAME}`.
     Replace(&'a dyn Fn(&str) -> Option<String>),
 }
 
@@ -22,9 +22,9 @@ pub enum VariableSubstitution<'a> {
 pub struct InitBundle {
     /// The Bundle, `batch` or `transaction`.
     pub bundle: Value,
-    /// How many entries it has.
+    /// The number of entries.
     pub entries: usize,
-    /// The names of variables that stand in it and were left, sorted: their author may have meant them.
+    /// The names of variables that were left as they stand, sorted, so that the operator can be warned.
     pub left: Vec<String>,
 }
 
@@ -37,15 +37,15 @@ pub enum InitBundleError {
     /// It is not a Bundle of requests.
     #[error("{0}")]
     Bundle(#[from] RequestBundleError),
-    /// It names a variable that is not there.
+    /// A variable that it names is not set.
     #[error("it names ${{{0}}}, and no variable of this name is set")]
     Undefined(String),
 }
 
 /// Parses the content of an init bundle file.
 ///
-/// Variables are replaced in texts after the JSON was read, so no value of one can change what the
-/// bundle is made of; in names of members they are not.
+/// Variables are replaced in string values after the JSON was parsed, so no value of a variable can change the
+/// structure of the bundle. Member names are not replaced.
 ///
 /// # Errors
 /// [`InitBundleError`].

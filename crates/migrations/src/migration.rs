@@ -7,9 +7,9 @@ use crate::package::{PackageId, PackageIdError};
 /// A parsed `PlatformMigration`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlatformMigration {
-    /// What it does.
+    /// The action.
     pub action: MigrationAction,
-    /// Where it stands.
+    /// The status.
     pub status: MigrationStatus,
 }
 
@@ -24,17 +24,17 @@ pub enum MigrationAction {
     RunSql {
         /// One or more statements, in the dialect of the engine in use.
         sql: String,
-        /// Inside a transaction or not.
+        /// Whether the SQL is run inside a transaction.
         execution: SqlExecutionMode,
     },
 }
 
-/// The way in which SQL is run: the parameter `execution-type`.
+/// The mode in which SQL is run (the parameter `execution-type`): inside a transaction or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SqlExecutionMode {
-    /// `in-transaction`: together with the row that says it ran. The default.
+    /// `in-transaction`: in one transaction with the row that records the run. The default.
     InTransaction,
-    /// `not-in-transaction`: before that row, for statements no transaction can hold.
+    /// `not-in-transaction`: before the row that records the run, for statements that no transaction can hold.
     NotInTransaction,
 }
 
@@ -47,7 +47,7 @@ pub enum MigrationStatus {
     Done,
 }
 
-/// The error in the document of a `PlatformMigration`.
+/// The reason why a document is not a valid `PlatformMigration`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MigrationDocumentError {
     /// `action` is missing or none of the known ones.
@@ -65,7 +65,7 @@ pub enum MigrationDocumentError {
     /// `package` is not `<name>@<version>` with an exact version.
     #[error("package: {0}")]
     Package(#[from] PackageIdError),
-    /// `execution-type` is neither of its two codes, given twice, or not about SQL.
+    /// `execution-type` is neither of its two codes, is given twice, or is given for a package.
     #[error("execution-type has to be one valueCode, in-transaction or not-in-transaction, and belongs to SQL alone")]
     Execution,
 }
@@ -83,9 +83,8 @@ impl MigrationDocumentError {
 }
 
 impl PlatformMigration {
-    /// Parses the document of a migration; `brand` is the deployment's brand word in action names. `brand` is the
-    /// deployment's brand word: with `acme` the action `acme-migration-run-sql` means the same as
-    /// `aidbox-migration-run-sql`.
+    /// Parses the document of a migration. `brand` is the deployment's brand word: with `acme` the action
+    /// `acme-migration-run-sql` means the same as `aidbox-migration-run-sql`.
     ///
     /// # Errors
     /// [`MigrationDocumentError`].
@@ -96,7 +95,7 @@ impl PlatformMigration {
 }
 
 impl MigrationStatus {
-    /// Returns the status in a migration document.
+    /// Returns the status in a migration document; `None` when it is missing or unknown.
     #[must_use]
     pub fn from_document(document: &Value) -> Option<Self> {
         let said = document.get("status").and_then(Value::as_str);

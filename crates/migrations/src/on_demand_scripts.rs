@@ -18,7 +18,7 @@ pub const SCRIPTS_PER_REQUEST_MAX: usize = 1_000;
 /// A SQL script that is applied once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlScript {
-    /// What it is tracked by.
+    /// The id by which it is tracked.
     pub id: String,
     /// One or more statements, in the dialect of the engine in use.
     pub sql: String,
@@ -27,36 +27,36 @@ pub struct SqlScript {
 /// The record of a script that was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlScriptRecord {
-    /// What was applied.
+    /// The script.
     pub script: SqlScript,
-    /// When, in unix microseconds.
+    /// The time at which it was applied, UNIX microseconds.
     pub applied_us: i64,
 }
 
 /// The outcome of applying a script: applied now or earlier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptOutcome {
-    /// It was run now.
+    /// The script was run now.
     Now,
-    /// It was run before; this is what was run then.
+    /// The script was run before; this is the record of that.
     Before(SqlScriptRecord),
 }
 
 /// The reason why a list of scripts is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptListError {
-    /// The body is no list.
+    /// The body is not a list, or a list of more than [`SCRIPTS_PER_REQUEST_MAX`] elements.
     #[error("the body has to be an array of at most {SCRIPTS_PER_REQUEST_MAX} objects {{id, sql}}")]
     NotAList,
-    /// An element of the list is no script.
+    /// An element of the list is not a script.
     #[error(
         "element {index} has to be an object with an id of 1 to {SCRIPT_ID_MAX_BYTES} bytes and an sql that is not empty"
     )]
     NotAScript {
-        /// Which, from 0.
+        /// The number of the element, from 0.
         index: usize,
     },
-    /// The id stands for other SQL. A silent skip would hide a mistake.
+    /// Other SQL was applied under the id. It is an error, because skipping the script silently would hide a mistake.
     #[error(
         "the SQL of {id:?} is not what was applied under this id: the checksum of what was applied is {applied}, \
          of what was sent {sent}; give new SQL a new id"
@@ -100,10 +100,10 @@ impl SqlScript {
         digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
     }
 
-    /// Returns an error unless the other script of this id has the same content.
+    /// Returns an error unless `other`, a script of the same id, has the same SQL.
     ///
     /// # Errors
-    /// [`ScriptListError::Changed`], where `other` is what was applied.
+    /// [`ScriptListError::Changed`], in which `other` is the applied script and `self` the sent one.
     pub fn check_same_as(&self, other: &Self) -> Result<(), ScriptListError> {
         if self.sql == other.sql {
             return Ok(());
@@ -112,8 +112,8 @@ impl SqlScript {
     }
 }
 
-/// Returns an error when any script differs from the applied script, or an earlier one in the list, of the same id. So
-/// a mistake is found before the first script runs.
+/// Returns an error when any script differs from the applied script of the same id, or from an earlier one in the list.
+/// Callers check this before the first script runs.
 ///
 /// # Errors
 /// [`ScriptListError::Changed`].

@@ -7,14 +7,13 @@ use crate::on_demand_scripts::{ScriptOutcome, SqlScript, SqlScriptRecord};
 use crate::progress::ProgressReporter;
 use crate::step::{MigrationStep, MigrationStepError, UserSqlError};
 
-/// The store that migrations are run on. One method is one transaction, but where it says otherwise.
+/// The store that migrations are run on. One method is one transaction, unless it says otherwise.
 #[async_trait]
 pub trait MigrationStore: Send + Sync {
     /// Applies the writes and the effects of due migrations in one transaction, and marks those migrations as `done`.
     ///
-    /// So a migration and the row that says it ran stand or fall together. The transaction has a
-    /// separate session, and what SQL sets in it does not reach the steps behind it. `now_us` is the time of
-    /// every version made, unix microseconds.
+    /// So a migration is run exactly when its row says so. The transaction has a separate session, and what SQL sets in
+    /// it does not reach later steps. `now_us` is the time of every version written, UNIX microseconds.
     ///
     /// # Errors
     /// The outer error means the store itself failed, the inner one that a rule refuses a write or an
@@ -28,9 +27,8 @@ pub trait MigrationStore: Send + Sync {
 
     /// Runs a migration whose SQL cannot run in a transaction, and then writes it as `done`.
     ///
-    /// A process that ends between the two leaves no row, so the migration is run once more: this is the
-    /// one kind that runs at least once, not exactly once. No other node runs a migration of the same id
-    /// concurrently.
+    /// When the process ends between the two, no row is written and the migration is run again: this is the one kind
+    /// that runs at least once, not exactly once. No other node runs a migration of the same id concurrently.
     ///
     /// # Errors
     /// As of [`MigrationStore::transact_migration_steps`]; what the SQL did before it was refused stays.
@@ -63,7 +61,7 @@ pub trait MigrationStore: Send + Sync {
 /// The reason why a migration was not run outside a transaction.
 #[derive(Debug, thiserror::Error)]
 pub enum OutsideTransactionMigrationError {
-    /// As within a transaction.
+    /// The reasons that apply inside a transaction too.
     #[error(transparent)]
     Step(#[from] MigrationStepError),
     /// Another request, or another node, is running it.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Reports what a migration is doing. A clone is a handle on the same report.
+/// A reporter of what a migration is doing. Clones share the report.
 #[derive(Debug, Clone, Default)]
 pub struct ProgressReporter(Arc<Mutex<String>>);
 

@@ -13,10 +13,9 @@ use crate::package::{PackageChangeError, PackageId, PreparedInstall};
 /// A write of a transaction, with the effect of the migration it writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MigrationStep {
-    /// What is written. Of a migration that is to run this is the document as it was sent, with the
-    /// status `to-run`.
+    /// The write. For a migration that is to run it has the document as it was sent, with the status `to-run`.
     pub write: ResourceWrite,
-    /// What is done in the same transaction, when it turns out to be due.
+    /// The effect, which is done in the same transaction when it is due.
     pub effect: Option<MigrationEffect>,
 }
 
@@ -28,13 +27,13 @@ pub enum MigrationEffect {
         /// One or more statements, in the dialect of the engine in use.
         sql: String,
     },
-    /// Installs packages that are here with all they need.
+    /// Installs packages that were downloaded with all their dependencies.
     Install(PreparedInstall),
     /// Uninstalls a package.
     Uninstall(PackageId),
-    /// What it needs from outside was not fetched, because the migration seemed to be there already.
+    /// The packages were not downloaded, because the migration seemed to have run already.
     Unprepared,
-    /// Nothing more: it was done outside the transaction, with this `result`.
+    /// Nothing; the effect was done outside the transaction, with this `result`.
     Done(Value),
 }
 
@@ -80,26 +79,26 @@ pub struct UserSqlError {
     pub engine: &'static str,
     /// `SQLSTATE` on Postgres, the extended result code on SQLite.
     pub code: Option<String>,
-    /// What the engine says about the statement; fit for its author.
+    /// The message of the engine, for the author of the SQL.
     pub message: String,
-    /// Which statement, and where in the text.
+    /// The position of the error.
     pub place: SqlPosition,
 }
 
 /// A position in SQL of several statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqlPosition {
-    /// The statement, from 1; 0 when the text as a whole is meant.
+    /// The number of the statement, from 1; 0 for the text as a whole.
     pub statement: usize,
     /// Line and column, both from 1, where the engine reports them.
     pub at: Option<(usize, usize)>,
 }
 
 impl SqlPosition {
-    /// The position that stands for the whole text.
+    /// The position of an error that concerns the whole text.
     pub const WHOLE_TEXT: Self = Self { statement: 0, at: None };
 
-    /// Returns the position of a character, counted from 1, in a statement.
+    /// Returns the position of the character with this offset, counted from 1, in a statement.
     #[must_use]
     pub fn at_character(statement: usize, sql: &str, offset: usize) -> Self {
         let before = sql.chars().take(offset.saturating_sub(1));
@@ -127,24 +126,24 @@ pub enum MigrationStepError {
     /// A rule refuses a write.
     #[error(transparent)]
     Write(#[from] TransactionError),
-    /// What belongs to a write cannot be done.
+    /// The effect of a write fails.
     #[error("{key}: {refused}")]
     Effect {
-        /// The write it belongs to, from 0, in the order given.
+        /// The number of the write, from 0, in the order given.
         index: usize,
         /// The migration.
         key: ResourceKey,
-        /// The reason why not.
+        /// The reason.
         #[source]
         refused: MigrationEffectError,
     },
 }
 
-/// Returns the version whose effect is due after a write; `None` when there is none.
+/// Returns the version of a migration whose effect is due after a write; `None` when there is none.
 ///
-/// A migration that is `to-run` is due once it is written, even when it stood there in the same words.
-/// One that a condition found is skipped, unless it is `to-run` itself: then it was interrupted before
-/// it could turn `done`, and skipping it would mean that it never runs.
+/// A migration with the status `to-run` is due once it is written, even when the stored document has not changed. One
+/// that a condition found is skipped, unless its stored status is `to-run`: then an earlier run was interrupted, and
+/// skipping it would mean that it never runs.
 ///
 /// # Source
 /// Specification, States and transitions, Migration.
@@ -158,11 +157,11 @@ pub fn due_effect_version(written: &WriteOutcome) -> Option<&StoredResource> {
     }
 }
 
-/// Returns the migration document after its run: `done`, with its `result`. `sent` is the document that was run, which
-/// is not the stored one where that was interrupted and sent again.
+/// Returns the body of a migration after its run: `done`, with its `result`. `sent` is the document that was run; after
+/// an interruption it may differ from the stored one.
 ///
 /// # Errors
-/// What keeps `sent` from being stored under `key`.
+/// The reasons why `sent` cannot be stored under `key`.
 pub fn finished_migration_document(
     key: &ResourceKey,
     sent: &Value,
@@ -177,8 +176,8 @@ pub fn finished_migration_document(
     Ok(Value::Object(document))
 }
 
-/// Returns the `result` of a migration that ran SQL. That of a package that was uninstalled is not specified; it is the
-/// same.
+/// Returns the `result` of a migration that ran SQL. Not specified for one that uninstalled a package, which has the
+/// same `result`.
 ///
 /// # Source
 /// Specification, Migration resource.

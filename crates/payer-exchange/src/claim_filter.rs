@@ -26,8 +26,8 @@ const MONEY: [&str; 9] = [
     "usedMoney",
 ];
 
-/// Returns whether a document belongs in a Da Vinci export: not a drug prior authorization, and claims only if served
-/// since `since_us`. Claims about drugs are part of it.
+/// Returns whether a document belongs in a Da Vinci export. Not in it are prior authorizations of drugs and, when
+/// `since_us` is given, each `ExplanationOfBenefit` without a date of service since then. Claims about drugs are in it.
 ///
 /// # Source
 /// 42 CFR 422.121(a)(2), (b)(4)(ii); `docs/decisions.md`, "Exports".

@@ -22,45 +22,46 @@ const PURPOSE: &str = "http://hl7.org/fhir/us/davinci-pdex/CodeSystem/pdex-conse
 pub enum ConsentDenialReason {
     /// There is no Consent, or it is not active.
     Status,
-    /// It denies.
+    /// The Consent denies sharing.
     Denied,
     /// Its period is absent, cannot be read, or does not cover this moment.
     Period,
-    /// Its recipient is not the organization that asks.
+    /// Its recipient is not the requesting organization.
     Recipient,
-    /// It does not allow what is sensitive, or does not say.
+    /// It does not allow sensitive data to be shared, or does not say.
     Policy,
     /// The member has opted out.
     OptOut,
-    /// It cannot be stored: the asking organization is not registered here.
+    /// The Consent cannot be stored, because the requesting organization is not registered here.
     Persistence,
 }
 
-/// The consent that an export requires: no opt-out, or an opt-in for one organization.
+/// The consent that an export requires of members: no opt-out, or an opt-in for one organization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExportConsentRule {
-    /// That of every member except those who have opted out.
+    /// Every member is exported except those who have opted out of sharing with providers.
     OptOut,
-    /// That of members who allow it to this organization alone.
+    /// The members are exported whose Consent allows it to this organization.
     OptIn(RequestingOrganization),
 }
 
-/// The facts that a Consent is checked against: organization, time and base URL.
+/// The requesting organization, the time and the base URL that a Consent is checked against.
 #[derive(Clone, Copy, Debug)]
 pub struct ConsentContext<'a> {
     /// The organization that requests the data.
     pub requester: &'a RequestingOrganization,
-    /// This moment, unix microseconds.
+    /// The current time, UNIX microseconds.
     pub now_us: i64,
-    /// The address of our FHIR endpoint with a slash at the end: `{base_url}/fhir/`.
+    /// The base URL of this server's FHIR endpoint with a slash at the end: `{base_url}/fhir/`.
     pub base_url: &'a str,
 }
 
 impl ConsentContext<'_> {
     /// Checks the Consent that was sent with a match request.
     ///
-    /// A provider's is its attestation that it treats the member: it has to be active.
+    /// The Consent of a provider is its attestation that it treats the member: it only has to be active. A payer's must
+    /// allow sharing, and the payer must be registered here.
     ///
     /// # Errors
     /// The first [`ConsentDenialReason`].
@@ -81,7 +82,8 @@ impl ConsentContext<'_> {
         }
     }
 
-    /// Checks that a Consent lets this organization have everything at this moment.
+    /// Checks that a Consent allows all data, sensitive data included, to be shared with this organization at this
+    /// time.
     ///
     /// # Errors
     /// The first [`ConsentDenialReason`].
@@ -133,13 +135,13 @@ pub fn is_provider_opt_out(consent: &Value) -> bool {
     text(consent, "status") == Some("active") && purpose && denies
 }
 
-/// Returns the id of the patient of a stored Consent.
+/// Returns the id of the patient of a stored Consent; `None` when the reference is not to a Patient of this server.
 #[must_use]
 pub fn consent_patient_id<'a>(consent: &'a Value, base_url: &str) -> Option<&'a str> {
     referred(consent.get("patient")?, "Patient", base_url)
 }
 
-/// Returns the patients whose stored Consents allow the export.
+/// Returns those of `patients` whose stored Consents allow the export.
 #[must_use]
 pub fn consenting_patients(
     rule: &ExportConsentRule,
@@ -166,7 +168,8 @@ pub fn consenting_patients(
     patients.iter().filter(|id| may(id)).map(|id| (*id).to_owned()).collect()
 }
 
-/// Returns the sent Consent in the form to be stored: for the matched patient and the requesting organization.
+/// Returns the sent Consent in the form in which it is stored: for the matched patient and the requesting organization,
+/// without `resourceType`, id and `meta`.
 #[must_use]
 pub fn prepare_stored_consent(sent: &Value, patient: &str, organization: &str) -> Value {
     let mut consent: Map<String, Value> = sent.as_object().cloned().unwrap_or_default();

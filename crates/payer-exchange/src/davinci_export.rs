@@ -16,12 +16,12 @@ use crate::requester::RequestingOrganization;
 const CLAIMS_US: i64 = 1826 * 24 * 3600 * 1_000_000;
 const PREFIX: &str = "hl7.fhir.us.davinci-pdex#";
 
-/// The purpose of a Da Vinci export.
+/// The `exportType` of a Da Vinci export: to the next payer, or to a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DavinciExportType {
-    /// The next payer of the members, who have allowed it.
+    /// To the next payer of the members, who have allowed it.
     PayerToPayer,
-    /// A provider who treats the members, of whom none opted out.
+    /// To a provider who treats the members, of whom none opted out.
     ProviderDownload,
 }
 
@@ -37,19 +37,19 @@ pub enum DavinciExportError {
     /// An `exportType` of Da Vinci that is not served.
     #[error("exportType {0} is not supported by this server: ask for {PREFIX}provider-download with _since")]
     UnservedType(String),
-    /// A filter on claims would say which of them there are.
+    /// A filter on claims, which would reveal which of them exist.
     #[error("Caller-supplied _typeFilter on ExplanationOfBenefit is not supported")]
     FilterOnClaims,
-    /// The Group is not one that this export is made of.
+    /// The Group does not have the profile of this export type.
     #[error("The Group does not have the profile that exportType {0} needs")]
     Profile(&'static str),
     /// The Group is not active.
     #[error("The Group is not active")]
     Inactive,
-    /// Without an organization there is nothing to which a member can consent.
+    /// The token proves no organization that a member could consent to.
     #[error("Token must contain extensions.hl7-b2b.organization_id for opt-in consent strategy")]
     NoOrganization,
-    /// Patients that are no members.
+    /// Patients that are not members of the Group.
     #[error("patient must be a member of the Group: {0}")]
     NoMember(String),
 }
@@ -73,7 +73,7 @@ impl DavinciExportType {
         if on_claims { Err(DavinciExportError::FilterOnClaims) } else { Ok(export_type) }
     }
 
-    /// Returns the name of the type after the `#` of its code.
+    /// Returns the name of the export type, which is the fragment of its URL: `payertopayer`.
     #[must_use]
     pub const fn fragment_name(self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ impl DavinciExportType {
         }
     }
 
-    /// Checks that a Group is one that this type exports, at this moment.
+    /// Checks that a Group has the profile of this export type and is active at `now_us`, UNIX microseconds.
     ///
     /// # Errors
     /// [`DavinciExportError`].
@@ -102,8 +102,8 @@ impl DavinciExportType {
         if active { Ok(()) } else { Err(DavinciExportError::Inactive) }
     }
 
-    /// Returns the consent rule of the export. Not specified for an administrator without a claim; it exports for whom
-    /// the Group was made.
+    /// Returns the consent rule of the export. Not specified for an administrator without a claim, for whom `requester`
+    /// is `None`: the Group's own recipient is used then.
     ///
     /// # Errors
     /// [`DavinciExportError::NoOrganization`].
@@ -123,7 +123,7 @@ impl DavinciExportType {
         }
     }
 
-    /// Returns the elements of resources that the export keeps.
+    /// Returns the elements that the export writes, with the earliest date of service of claims.
     #[must_use]
     pub const fn element_selection(self, now_us: i64) -> ElementSelection {
         match self {
@@ -133,7 +133,7 @@ impl DavinciExportType {
     }
 }
 
-/// Returns the ids of the patients who are active members of a Group.
+/// Returns the ids of the patients who are members of a Group and not marked as inactive.
 #[must_use]
 pub fn active_member_patient_ids(group: &Value, base_url: &str) -> std::collections::BTreeSet<String> {
     let members = each(group, "member").iter().filter(|member| member.get("inactive") != Some(&Value::Bool(true)));

@@ -24,9 +24,9 @@ pub const OPEN_JOBS_PER_OWNER_MAX: u32 = 10;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobWork {
-    /// Write resources to files.
+    /// Writes resources to files.
     Export(ExportWork),
-    /// Find members and make Groups of them.
+    /// Matches members and creates Groups of them.
     Match(Box<MatchWork>),
 }
 
@@ -66,11 +66,11 @@ pub struct NewJob {
 pub enum JobState {
     /// No node has begun it.
     Requested,
-    /// A node works on it, or did and is gone.
+    /// A node works on it, or did until it ended.
     Running,
-    /// Its files are complete.
+    /// The job is done and its files are complete.
     Completed,
-    /// It came to nothing, and trying again would not help.
+    /// The job failed, and a retry would not help.
     Failed,
 }
 
@@ -85,50 +85,50 @@ pub struct Job {
     pub url: String,
     /// The endpoint at which it is polled.
     pub endpoint: JobEndpoint,
-    /// The moment its answer is of, unix microseconds: nothing that was written later is in it.
+    /// The transaction time, UNIX microseconds: no resource that was written later is in the output.
     pub created_us: i64,
-    /// Resources or members done so far.
+    /// The number of resources or members that are done so far.
     pub done: u64,
-    /// Whether only what changed is in it.
+    /// True for an export with `_since`, which has only changed resources.
     pub incremental: bool,
-    /// Its files, complete when the job is.
+    /// The output files; complete when the job is.
     pub files: Vec<JobFile>,
 }
 
-/// A file of a job.
+/// An output file of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFile {
-    /// What its lines are: a resource type.
+    /// The name of the file: the resource type of its lines.
     pub name: String,
-    /// How many lines.
+    /// The number of lines.
     pub resources: u64,
-    /// How long it is, in bytes.
+    /// The size in bytes, unpacked.
     pub size_bytes: u64,
-    /// How long it is as stored, packed, in bytes.
+    /// The size as stored, packed, in bytes.
     pub packed_bytes: u64,
 }
 
-/// There are [`OPEN_JOBS_PER_OWNER_MAX`] jobs of this owner already.
+/// The error of an owner that has [`OPEN_JOBS_PER_OWNER_MAX`] jobs that have not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{OPEN_JOBS_PER_OWNER_MAX} jobs of this client have not ended: wait for one, or cancel it")]
 pub struct TooManyJobsError;
 
-/// The outcome of ending a job: cancelled or deleted.
+/// The outcome of [`JobStore::cancel_or_delete_job`]: cancelled or deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobEndOutcome {
-    /// It had not ended: the node that works on it stops at the next step.
+    /// The job had not ended: the node that works on it stops at its next step.
     Cancelled,
-    /// It had: it is gone with all it made.
+    /// The job had ended: it is deleted with its output.
     Deleted,
 }
 
 /// The store and queue of jobs.
 #[async_trait]
 pub trait JobStore: Send + Sync {
-    /// Puts a job in the queue.
+    /// Puts a job in the queue, and returns its id.
     ///
     /// # Errors
-    /// The outer error means the store failed.
+    /// The outer error means that the store failed, the inner one that the owner has too many open jobs.
     async fn enqueue(&self, job: NewJob, now_us: i64) -> Result<Result<ResourceId, TooManyJobsError>, StoreError>;
 
     /// Returns a job of this owner, if it exists.
@@ -137,7 +137,7 @@ pub trait JobStore: Send + Sync {
     /// When the store fails.
     async fn find_job(&self, id: &ResourceId, owner: &str) -> Result<Option<Job>, StoreError>;
 
-    /// Cancels a job of this owner, or deletes its output; `None` when it does not exist.
+    /// Cancels a running job of this owner, or deletes an ended one with its output; `None` when there is no such job.
     ///
     /// # Errors
     /// When the store fails; it may then be called again.

@@ -9,15 +9,15 @@ use crate::jobs::{Job, JobFile};
 pub struct ExportManifestInput<'a> {
     /// The job.
     pub job: &'a Job,
-    /// The moment its answer is of, a FHIR `instant`.
+    /// The transaction time of the job, a FHIR `instant`.
     pub transaction_time: &'a str,
 }
 
-/// Builds the manifest of a completed job, with `url` for the address of each file.
+/// Builds the manifest of a completed job; `url` returns the address of a file.
 ///
 /// # Source
-/// HL7 Bulk Data Access, complete status. Every file needs the access token. `deleted` is optional there; where only
-/// what changed was asked for it is left out, because deletions are not listed and an empty list would deny them.
+/// HL7 Bulk Data Access, complete status. Every file needs the access token. `deleted` is optional there. An export of
+/// changes leaves it out, because deletions are not listed and an empty list would deny them.
 pub fn build_manifest(of: ExportManifestInput<'_>, url: impl Fn(&JobFile) -> String) -> Value {
     let output = |file: &JobFile| json!({"type": file.name, "url": url(file), "count": file.resources});
     let mut manifest = json!({

@@ -23,7 +23,7 @@ const TYPES: [(&str, &str); 4] = [
 /// Characters with a special meaning in a search: a value with one is not found as it stands.
 const SPECIAL: [char; 4] = [',', '|', '$', '\\'];
 
-/// An identifier that names a member to other payers.
+/// An identifier that identifies a member to other payers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberIdentifier {
     /// The system.
@@ -32,8 +32,8 @@ pub struct MemberIdentifier {
     pub value: String,
 }
 
-/// Returns the identifiers of a Patient that may serve as the member identifier, best first. Whether another Patient
-/// has one of them too is for the caller to find out.
+/// Returns the identifiers of a Patient that may serve as its member identifier, best first. The caller checks that no
+/// other Patient has the same one.
 #[must_use]
 pub fn candidate_member_identifiers(patient: &Value) -> Vec<MemberIdentifier> {
     let identifiers = each(patient, "identifier");
@@ -50,7 +50,7 @@ pub fn candidate_member_identifiers(patient: &Value) -> Vec<MemberIdentifier> {
     TYPES.into_iter().flat_map(of_type).filter_map(usable).collect()
 }
 
-/// Returns the Patient with the unique member identifier added.
+/// Returns the Patient with `identifier` added as the unique member identifier (`UMB`).
 #[must_use]
 pub fn with_member_identifier(mut patient: Value, identifier: &MemberIdentifier) -> Value {
     let MemberIdentifier { system, value } = identifier;

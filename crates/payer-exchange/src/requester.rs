@@ -19,6 +19,6 @@ pub struct RequestingOrganization {
     pub system: String,
     /// The value of its identifier.
     pub value: String,
-    /// The id of its Organization here; `None` when it is no longer stored.
+    /// The id of its Organization here; `None` when none is stored.
     pub organization: Option<String>,
 }

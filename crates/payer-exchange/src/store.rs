@@ -9,13 +9,14 @@ use crate::member_match::{MemberRecords, RequiredDemographics};
 /// The store operations of member matching.
 #[async_trait]
 pub trait MemberMatchStore: Send + Sync {
-    /// Returns the stored records of the members with these demographics, in two statements.
+    /// Returns the stored Patients with these birth dates and the Coverages with these subscriber ids, in two
+    /// statements.
     ///
     /// # Errors
     /// When the store fails.
     async fn load_member_records(&self, asked: &[&RequiredDemographics]) -> Result<MemberRecords, StoreError>;
 
-    /// Returns the Consents of these patients with their ids.
+    /// Returns the stored Consents of these patients, each with its id.
     ///
     /// # Errors
     /// When the store fails.

@@ -5,10 +5,10 @@ use oauth_core::access_explanation::AssumedCallerError;
 /// The reason why an access decision is not explained.
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainAccessError {
-    /// A parameter is missing, or says nothing that can be explained.
+    /// A parameter is missing or cannot be explained.
     #[error("an explanation needs a method and a path of resources: {0}")]
     Missing(&'static str),
-    /// There cannot be such a caller.
+    /// The assumed caller cannot exist.
     #[error("{0}")]
     Assumed(AssumedCallerError),
 }

@@ -16,12 +16,12 @@ pub enum MigrationRunError {
         /// Why it was refused.
         refused: MigrationEffectError,
     },
-    /// A transaction holds SQL that no transaction can hold.
+    /// A transaction contains a migration whose SQL no transaction can hold.
     #[error(
         "SQL that is not-in-transaction is run by a request of its own or an entry of a batch, not in a transaction"
     )]
     Together,
-    /// Another request runs it.
+    /// Another request is running it.
     #[error("the migration is being run by another request; try again")]
     Running,
     /// Its package could not be prepared.
@@ -42,7 +42,7 @@ pub enum ScriptRunError {
     /// The list of scripts is refused as a whole.
     #[error("{0}")]
     List(#[from] ScriptListError),
-    /// The database refuses a script; what was applied before it stays.
+    /// The database refuses a script; the scripts applied before it stay applied.
     #[error("{id:?}: {refused}; {}", describe_applied(.applied))]
     Sql {
         /// The id of the script.

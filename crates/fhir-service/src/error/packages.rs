@@ -25,7 +25,7 @@ pub enum PackageOperationError {
     /// A package that is not installed.
     #[error("package {0} is not installed")]
     Unknown(String),
-    /// The registry does not have the packages, or they do not fit.
+    /// The packages could not be downloaded, or do not fit each other.
     #[error("{0}")]
     Prepare(Box<PrepareInstallError>),
     /// The store refuses the change.

@@ -9,7 +9,7 @@ use payer_exchange::member_match::MatchRequestError;
 /// The reason why a payer operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PayerOperationError {
-    /// The request does not ask for an asynchronous answer.
+    /// The request lacks `Prefer: respond-async`.
     #[error("This operation requires Prefer: respond-async header")]
     Prefer,
     /// The parameters of an export were not understood.
@@ -18,7 +18,7 @@ pub enum PayerOperationError {
     /// A type that this export does not have.
     #[error("_type names a type that is not exported here: {0}")]
     NotExported(ResourceType),
-    /// A plain export of a Group whose members have to consent.
+    /// A plain export of a match Group, whose members have to consent.
     #[error(
         "A Group that a member match made is exported by $davinci-data-export, which asks for its members' consent"
     )]
@@ -32,7 +32,7 @@ pub enum PayerOperationError {
     /// The token of an export does not prove an organization.
     #[error("payertopayer export requires the caller UDAP hl7-b2b organization_id claim; it is missing")]
     NoClaimForExport,
-    /// The members that were sent cannot be matched.
+    /// The request does not contain members that can be matched.
     #[error("{0}")]
     Sent(#[from] MatchRequestError),
     /// The organization of the token is registered more than once.
@@ -43,7 +43,7 @@ pub enum PayerOperationError {
         /// Its value.
         value: String,
     },
-    /// The administrator asks for a payer that is not registered.
+    /// The administrator requests a match for a payer that is not registered.
     #[error("Coverage.payor[0] of the first member names no Organization that is registered here")]
     UnresolvedPayor,
     /// No member, several, or one without an acceptable consent.

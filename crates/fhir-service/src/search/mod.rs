@@ -22,7 +22,8 @@ use parameters::PreparedSearch;
 /// Searches resources of a type, by search parameters or by elements, and returns a Bundle as JSON.
 ///
 /// # Errors
-/// Why the caller may not, what is not understood, and [`fhir_store::StoreError::TooCostly`] when it takes too long.
+/// [`ServiceError::Denied`]; [`ServiceError::Search`] or [`ServiceError::Query`] for a wrong parameter;
+/// [`fhir_store::StoreError::TooCostly`] when the search takes too long.
 pub async fn search_resources(
     service: &FhirService,
     context: &RequestContext,

@@ -11,12 +11,12 @@ use crate::service_state::FhirService;
 pub struct SearchScope<'a> {
     /// The type.
     pub kind: &'a ResourceType,
-    /// The patient, where the address names one.
+    /// The patient whose compartment is searched; `None` for all resources of the type.
     pub patient: Option<&'a ResourceId>,
 }
 
 impl<'a> SearchScope<'a> {
-    /// Returns all resources of a type.
+    /// Returns the scope of all resources of a type.
     #[must_use]
     pub const fn of_type(kind: &'a ResourceType) -> Self {
         Self { kind, patient: None }

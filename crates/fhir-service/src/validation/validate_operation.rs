@@ -19,10 +19,12 @@ use crate::resource_format::ResourceFormat;
 use crate::service_state::FhirService;
 use crate::{representation, resource_lookup};
 
-/// Validates a document as a new resource or a new version, and returns at least one issue.
+/// Validates the document of a create, or of an update without an id (`$validate` at the address of a type), and
+/// returns at least one issue.
 ///
 /// # Errors
-/// When the request is not understood, or the caller may not do the write.
+/// [`ServiceError::Validate`] for a request that cannot be understood; [`ServiceError::Denied`] when the caller may not
+/// do the write.
 pub async fn validate_new_resource(
     service: &FhirService,
     context: &RequestContext,
@@ -41,11 +43,12 @@ pub async fn validate_new_resource(
     judge(service, context, write, &request.profiles).await
 }
 
-/// Validates a document as a new version of a resource, its deletion, or the stored resource itself, and returns at
-/// least one issue.
+/// Validates a new version of a resource, its deletion or its stored version (`$validate` at the address of a
+/// resource), and returns at least one issue.
 ///
 /// # Errors
-/// When the request is not understood, or the caller may not do the write.
+/// [`ServiceError::Validate`] for a request that cannot be understood; [`ServiceError::Denied`] when the caller may not
+/// do the write.
 pub async fn validate_existing_resource(
     service: &FhirService,
     context: &RequestContext,

@@ -36,11 +36,11 @@ const CODED: &[(&[&str], &str, ElementPath)] = &[(
 /// One condition of an access filter on a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccessFilterCriterion {
-    /// On the codings of one element, which every engine decides without an index.
+    /// A condition on the codings of one element, which every engine decides without an index.
     Coded(CodingCriterion),
-    /// By a search parameter.
+    /// A condition by a search parameter.
     Search(GranularScopeSearch),
-    /// Not a Group that a match made for another organization.
+    /// The resource is not a Group that a match made for another organization.
     Ownership(GroupOwnershipFilter),
 }
 
@@ -76,7 +76,7 @@ pub enum ExactCodingMatch {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the parameter {name} of {resource_type} is not applied by this server")]
 pub struct UnsupportedCriterionError {
-    /// The type.
+    /// The resource type.
     pub resource_type: ResourceType,
     /// The name of the parameter, with its modifier.
     pub name: String,
@@ -86,7 +86,8 @@ impl AccessFilterCriterion {
     /// Parses a decoded `name=value` pair of a scope query.
     ///
     /// # Errors
-    /// [`UnsupportedCriterionError`]; also for a value that selects nothing by its form.
+    /// [`UnsupportedCriterionError`]; also for a value that by its form selects nothing, and for more than
+    /// [`limits::MAX_TOKEN_ALTERNATIVES`] alternatives.
     pub fn parse(resource_type: &ResourceType, name: &str, value: &str) -> Result<Self, UnsupportedCriterionError> {
         let known = CODED.iter().find(|(kinds, known, _)| *known == name && kinds.contains(&resource_type.as_str()));
         let unsupported = || UnsupportedCriterionError { resource_type: resource_type.clone(), name: name.to_owned() };
@@ -120,13 +121,13 @@ impl AccessFilterCriterion {
 }
 
 impl CodingCriterion {
-    /// Returns the path of the element with the codings.
+    /// Returns the path of the element that has the codings.
     #[must_use]
     pub const fn coding_path(&self) -> ElementPath {
         self.path
     }
 
-    /// Returns the codings of which one is required.
+    /// Returns the alternatives, of which a coding must meet one.
     #[must_use]
     pub fn accepted_codings(&self) -> &[ExactCodingMatch] {
         &self.any_of
@@ -157,7 +158,7 @@ impl ExactCodingMatch {
         }
     }
 
-    /// Returns the required system and code, each if there is one.
+    /// Returns the required system and the required code, where there are any.
     #[must_use]
     pub fn system_and_code(&self) -> (Option<&str>, Option<&str>) {
         match self {

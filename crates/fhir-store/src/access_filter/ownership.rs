@@ -17,7 +17,7 @@ use crate::member_match_group;
 /// A filter of Groups: those that no member match created, and those created for one organization.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupOwnershipFilter {
-    /// The organization; no Group of a match is a caller's that proves none.
+    /// The organization; `None` for a caller that proves none, to which no match Group belongs.
     pub owner: Option<OrganizationIdentifier>,
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::criterion::UnsupportedCriterionError;
 
-/// The search query of a granular scope, which a resource must match.
+/// One parameter of a granular scope's query, which a resource must match.
 #[derive(Clone, Debug)]
 pub struct GranularScopeSearch(Arc<Inner>);
 
@@ -41,7 +41,8 @@ impl GranularScopeSearch {
     /// Parses one decoded parameter of a scope query.
     ///
     /// # Errors
-    /// [`UnsupportedCriterionError`], for whatever is not such a condition.
+    /// [`UnsupportedCriterionError`] for a parameter that cannot be decided from the resource alone, or selects no
+    /// resources.
     pub fn parse(
         catalog: &SearchParameterCatalog,
         request: &SearchParseContext<'_>,

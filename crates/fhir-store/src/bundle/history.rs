@@ -21,8 +21,8 @@ impl ListPagingLinks<'_> {
     }
 }
 
-/// Returns the Bundle of a history page, from the position `here` on. `entries` are made by [`history_entry`] of the
-/// page's versions. There is no `total`: what it counts would have to be looked at.
+/// Returns the Bundle of a history page that begins at the position `here`. `entries` are those of [`history_entry`]
+/// for the versions of the page. The Bundle has no `total`, because counting would have to read every version.
 #[must_use]
 pub fn history_bundle(
     here: Option<HistoryPosition>,
@@ -34,8 +34,9 @@ pub fn history_bundle(
     paged("history", (here.as_deref(), next.as_deref()), links, entries)
 }
 
-/// Returns the Bundle that answers `$everything`, with the positions of this page and the next. `entries` are made by
-/// [`searchset_entry`](super::searchset_entry). There is no `total`: what it counts would have to be looked at.
+/// Returns the Bundle that answers `$everything`, with the positions of this page and the next. `entries` are those of
+/// [`searchset_entry`](super::searchset_entry). The Bundle has no `total`, because counting would have to read every
+/// resource.
 #[must_use]
 pub fn everything_bundle(
     places: (Option<&str>, Option<&str>),

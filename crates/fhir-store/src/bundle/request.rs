@@ -15,9 +15,9 @@ use crate::write_criteria::{ConditionalWriteCriteria, CriteriaParseError};
 /// The processing mode of a Bundle: batch or transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BundleType {
-    /// Each entry on its own.
+    /// Each entry succeeds or fails alone.
     Batch,
-    /// All or none.
+    /// All entries succeed, or none is executed.
     Transaction,
 }
 
@@ -58,9 +58,9 @@ pub enum BundleReadRequest {
     History {
         /// The type.
         resource_type: ResourceType,
-        /// The resource.
+        /// The id of the resource; every resource of the type when `None`.
         id: Option<ResourceId>,
-        /// Which of the versions.
+        /// The page of the history that is requested.
         window: HistoryPageRange,
     },
 }
@@ -71,7 +71,7 @@ pub enum BundleReadRequest {
 /// rule for GET; the writes themselves are not reordered).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BundleEntriesByAction {
-    /// The writes: the refusal of a transaction names one of these by its position here.
+    /// The writes. The error of a transaction names one of them by its position in this list.
     pub writes: Vec<(usize, ResourceWrite)>,
     /// The reads.
     pub reads: Vec<(usize, BundleReadRequest)>,
@@ -80,7 +80,7 @@ pub struct BundleEntriesByAction {
 }
 
 impl RequestBundle {
-    /// Returns the entries grouped by action.
+    /// Groups the entries into writes, reads and invalid ones.
     #[must_use]
     pub fn into_entries_by_action(self) -> BundleEntriesByAction {
         let mut entries = BundleEntriesByAction::default();
@@ -115,13 +115,13 @@ pub enum RequestBundleError {
     Entry(#[from] BundleEntryError),
 }
 
-/// The reason why an entry cannot be executed.
+/// The reason why an entry of a Bundle cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {problem}", super::entry_fhirpath(*index))]
 pub struct BundleEntryError {
     /// The entry, from 0.
     pub index: usize,
-    /// Why.
+    /// The kind of the error.
     pub problem: BundleEntryErrorKind,
 }
 
@@ -163,7 +163,7 @@ pub enum BundleEntryErrorKind {
     /// The condition cannot be read.
     #[error("the query of the request: {0}")]
     Criteria(#[from] CriteriaParseError),
-    /// A create with a condition in its URL.
+    /// A create with a query in its URL and `ifNoneExist`.
     #[error("`ifNoneExist` and a query in the URL exclude each other")]
     TwoConditions,
     /// Two entries have the same `fullUrl`, so a reference to it has no one meaning.
@@ -177,9 +177,9 @@ pub type WriteCriteriaParser<'a> =
 
 /// Parses a batch or transaction Bundle, with `criteria` as the parser of conditions.
 ///
-/// The bodies are taken as they are; at the FHIR endpoint
-/// [`convert_write_to_native`](crate::write_conversion::convert_write_to_native) is for each write. The id in the body
-/// of a POST is honoured.
+/// Bodies are not converted: at the FHIR endpoint the caller applies
+/// [`convert_write_to_native`](crate::write_conversion::convert_write_to_native) to each write. The id in the body of a
+/// POST is honored.
 ///
 /// # Errors
 /// See [`RequestBundleError`].

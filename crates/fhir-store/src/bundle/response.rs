@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 
 use crate::ports::{ListPage, ListQuery, WriteOutcome};
 
-/// Returns the Bundle that answers a transaction.
+/// Returns the response Bundle of a transaction, with its response entries.
 #[must_use]
 pub fn transaction_response_bundle(entries: Vec<Value>) -> Value {
     bundle("transaction-response", entries)
 }
 
-/// Returns the Bundle that answers a batch.
+/// Returns the response Bundle of a batch, with its response entries.
 #[must_use]
 pub fn batch_response_bundle(entries: Vec<Value>) -> Value {
     bundle("batch-response", entries)
@@ -25,10 +25,9 @@ fn bundle(bundle_type: &str, entries: Vec<Value>) -> Value {
     members.into_iter().collect()
 }
 
-/// Returns the response entry of a write, with `resource` as the document, if any.
+/// Returns the response entry of a write, with `resource` as the document where the caller is shown one.
 ///
-/// A deletion is 200 with what was deleted and 204 when there was nothing, as at the native
-/// endpoint.
+/// The status of a deletion is 200, and 204 when there was nothing to delete, as at the native endpoint.
 #[must_use]
 pub fn write_response_entry(written: &WriteOutcome, resource: Option<Value>) -> Value {
     let (status, current) = match written {
@@ -49,7 +48,7 @@ pub fn write_response_entry(written: &WriteOutcome, resource: Option<Value>) -> 
     entry(resource, response)
 }
 
-/// Returns the response entry of a read or a list.
+/// Returns the response entry of a read; of a list or a search `stored` is `None` and `resource` the Bundle.
 #[must_use]
 pub fn read_response_entry(stored: Option<&StoredResource>, resource: Value) -> Value {
     let mut response = Map::new();
@@ -61,7 +60,7 @@ pub fn read_response_entry(stored: Option<&StoredResource>, resource: Value) -> 
     entry(Some(resource), response)
 }
 
-/// Returns the response entry of a batch entry that failed: its status and its outcome.
+/// Returns the response entry of a batch entry that failed, with its HTTP status and its `OperationOutcome`.
 #[must_use]
 pub fn failed_batch_entry(status: u16, outcome: Value) -> Value {
     let response = [("status", status.to_string().into()), ("outcome", outcome)];
@@ -75,7 +74,7 @@ fn entry(resource: Option<Value>, response: Map<String, Value>) -> Value {
     Value::Object(entry)
 }
 
-/// The parts of the paging links of a list.
+/// The address and parameters from which the paging links of a list are built.
 #[derive(Clone, Copy, Debug)]
 pub struct ListPagingLinks<'a> {
     /// The address of the list without its query: `{base_url}/fhir/Client`.
@@ -95,8 +94,8 @@ impl ListPagingLinks<'_> {
     }
 }
 
-/// Returns the `searchset` Bundle of a page of a list. `entries` are made by [`searchset_entry`] of the page's
-/// resources.
+/// Returns the `searchset` Bundle of a page of a list. `entries` are those of [`searchset_entry`] for the resources of
+/// the page.
 #[must_use]
 pub fn list_searchset_bundle(
     query: &ListQuery,

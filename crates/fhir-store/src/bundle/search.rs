@@ -7,18 +7,18 @@ use fhir_resource::ResourceKey;
 /// The `search.mode` of a result entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchEntryMode {
-    /// It is what was asked for.
+    /// The resource matches the search.
     Match,
-    /// A match refers to it, or it refers to a match.
+    /// The resource is included, because a match refers to it or it refers to a match.
     Include,
 }
 
-/// The addresses of a page and of the next one.
+/// The addresses of a page of search results and of the next page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchPageLinks {
-    /// What was understood of the request.
+    /// The address of this page, with the parameters that the server applied.
     pub this: String,
-    /// Where the search goes on, if it does.
+    /// The address of the next page, if there is one.
     pub next: Option<String>,
 }
 
@@ -32,7 +32,8 @@ pub struct SearchBundleWriter {
 }
 
 impl SearchBundleWriter {
-    /// Starts a Bundle without entries; `base` is the base URL of ids, `room` the expected size in bytes.
+    /// Starts a Bundle without entries; `base` is the base URL of `fullUrl`s without a slash at its end, `room` the
+    /// expected size in bytes.
     #[must_use]
     pub fn begin(base: String, links: &SearchPageLinks, total: Option<u64>, room: usize) -> Self {
         let mut link = vec![json!({"relation": "self", "url": links.this})];

@@ -11,32 +11,32 @@ use super::StoreError;
 use crate::access_filter::AccessFilter;
 use crate::element_filter::ElementEqualityFilter;
 
-/// A request for one page of a search.
+/// A query for one page of the matches of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchQuery {
-    /// What is asked for.
+    /// The search.
     pub search: SearchRequest,
-    /// Conditions on elements that no search parameter names; all of them have to hold.
+    /// Filters on elements that no search parameter names, all of which a match meets.
     pub filters: Vec<ElementEqualityFilter>,
-    /// What of the type the caller reaches; nothing else is found or counted.
+    /// The filter of what the caller may access of the type; nothing else is found or counted.
     pub within: AccessFilter,
-    /// What of other types the caller reaches: what a chain looks at has to lie in here. A type that is
-    /// missing is closed.
+    /// The filters of what the caller may access of other types: resources that a chain uses must be inside. A type
+    /// that is missing is closed.
     pub reaches: BTreeMap<ResourceType, AccessFilter>,
-    /// Matches on a page.
+    /// Most matches on the page.
     pub count: u32,
-    /// Whether the matches are counted.
+    /// How far the matches are counted.
     pub counting: MatchCountMode,
 }
 
-/// How far the matches of a search are counted: not, up to a number, or all.
+/// The extent to which the matches of a search are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchCountMode {
-    /// No: their number is reported where the page shows it.
+    /// Not at all; the number is reported only where the page shows it.
     No,
-    /// As long as there are no more than these.
+    /// Up to this number; a larger total is not reported.
     UpTo(u32),
-    /// Yes, whatever it costs.
+    /// All of them, whatever it costs.
     All,
 }
 
@@ -45,25 +45,25 @@ pub enum MatchCountMode {
 pub struct SearchMatches {
     /// The matches of the page in their order.
     pub entries: Vec<StoredResourceText>,
-    /// Where the next page begins, in the store's own words; `None` on the last one.
+    /// The position at which the next page begins, in a form that only the store reads; `None` on the last page.
     pub next: Option<String>,
-    /// How many match in all, where that was asked for or is known anyway.
+    /// The number of matches on all pages, where it was requested or is known anyway.
     pub total: Option<u64>,
 }
 
 /// The reason why a search was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchExecutionError {
-    /// The resources there were before are not all looked through yet for this parameter.
+    /// The resources that existed before the parameter was installed are not all indexed for it yet.
     #[error("the resources are still being indexed for {parameter}; try again later")]
     Indexing {
-        /// Its type and its code.
+        /// The type and the code of the parameter.
         parameter: String,
     },
-    /// `_cursor` is no place in this search.
+    /// `_cursor` is not a position in this search.
     #[error("_cursor is taken from a link of an earlier page, and belongs to the same search")]
     Cursor,
-    /// A chain goes to a type that the caller may not search.
+    /// A chain leads to a type that the caller may not search.
     #[error("the caller may not search the type the chain goes to")]
     Closed,
 }
@@ -71,13 +71,13 @@ pub enum SearchExecutionError {
 /// A query for the resources that refer to given ones, for `_revinclude`.
 #[derive(Clone, Copy, Debug)]
 pub struct RevincludeQuery<'a> {
-    /// The type that refers.
+    /// The type of the referring resources.
     pub resource_type: &'a ResourceType,
-    /// By which of its references; by any when there is none.
+    /// The reference parameter that refers; any when `None`.
     pub by: Option<&'a CompiledSearchParameter>,
-    /// The type that is referred to.
+    /// The type of the targets.
     pub to: &'a ResourceType,
-    /// The ids that are referred to.
+    /// The ids of the targets.
     pub ids: &'a [ResourceId],
 }
 
@@ -106,7 +106,8 @@ pub trait SearchStore: Send + Sync {
     /// The outer error means the store itself failed, the inner one that the search cannot be carried out.
     async fn search(&self, query: &SearchQuery) -> Result<Result<SearchMatches, SearchExecutionError>, StoreError>;
 
-    /// Returns the types that a patient's compartment has resources of, and its unindexed types that have any.
+    /// Returns the types of which a patient's compartment has resources, and every type that is not indexed and has any
+    /// resources.
     ///
     /// # Errors
     /// See [`SearchStore::search`].

@@ -13,10 +13,10 @@ const ROOT: &str = "package/";
 /// Bytes read from a tarball at once.
 const READ_BYTES: usize = 64 * 1024;
 
-/// The reason why a tarball is not a valid package. What it prints is fit for the caller.
+/// The reason why a tarball is not a valid package. Its text is safe to show to a caller.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageTarballError {
-    /// It is not packed as packages are.
+    /// It is not a gzip file.
     #[error("it is no gzip file")]
     NotGzip,
     /// It cannot be read or unpacked.
@@ -34,7 +34,7 @@ pub enum PackageTarballError {
     /// One of its files is larger than [`limits::PACKAGE_FILE_MAX_BYTES`].
     #[error("its file {0:?} is larger than {max} bytes", max = limits::PACKAGE_FILE_MAX_BYTES)]
     FileTooLarge(String),
-    /// An entry names a place outside of the package.
+    /// An entry has a path that leads out of the package.
     #[error("its file {0:?} leads out of the package")]
     Path(String),
     /// An entry is a link, a device or the like.
@@ -43,7 +43,7 @@ pub enum PackageTarballError {
     /// There is no `package/package.json`.
     #[error("it has no package/package.json")]
     NoManifest,
-    /// `package/package.json` does not say what it has to.
+    /// `package/package.json` is not a valid manifest.
     #[error("its package.json is not that of a package: {0}")]
     Manifest(String),
     /// It names a different package than the requested one.
@@ -54,7 +54,7 @@ pub enum PackageTarballError {
     Json {
         /// The file, below `package/`.
         file: String,
-        /// What is wrong, with line and column.
+        /// The error, with line and column.
         source: serde_json::Error,
     },
     /// A file holds a resource that cannot be stored.
@@ -62,7 +62,7 @@ pub enum PackageTarballError {
     Resource {
         /// The file, below `package/`.
         file: String,
-        /// What is wrong.
+        /// The reason.
         problem: String,
     },
 }

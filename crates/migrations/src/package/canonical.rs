@@ -26,14 +26,14 @@ const ID_BYTES: usize = 16;
 /// A canonical resource of a package: one with a `url`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CanonicalResource {
-    /// Where it is stored. The id is made of type, url and version: what two packages, or two
-    /// versions of one, both call `patient` are two resources.
+    /// The key under which it is stored. The id is made of type, URL and version, so that `patient` in two packages, or
+    /// in two versions of one, are two resources.
     pub key: ResourceKey,
     /// `url`.
     pub url: String,
     /// `version`; empty when it has none.
     pub version: String,
-    /// The resource as a store keeps it ([`fhir_resource::StoredResource::resource`]).
+    /// The body as it is stored ([`fhir_resource::StoredResource::resource`]).
     pub resource: Value,
 }
 
@@ -63,11 +63,11 @@ pub(super) struct Name {
     version: String,
 }
 
-/// Visits the canonicals of a package, each once, in file order, until `visit` breaks. One that is there twice is shown
-/// as the first file has it.
+/// Visits the canonicals of a package in file order, until `visit` breaks. Of one that occurs twice only the first file
+/// is visited.
 ///
 /// # Errors
-/// [`PackageTarballError`]; some may have been shown by then.
+/// [`PackageTarballError`]; some canonicals may have been visited by then.
 pub fn visit_package_canonicals(
     tarball: impl Read,
     mut visit: impl FnMut(CanonicalResource) -> ControlFlow<()>,

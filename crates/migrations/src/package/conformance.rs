@@ -15,11 +15,11 @@ use super::limits;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InstalledConformance {
-    /// Of `ImplementationGuide`s.
+    /// The URLs of `ImplementationGuide`s.
     pub guides: BTreeSet<String>,
-    /// Of `CapabilityStatement`s that say what a server has to do.
+    /// The URLs of `CapabilityStatement`s that state requirements on a server.
     pub requirements: BTreeSet<String>,
-    /// Of profiles that resources may claim, by the type they are about.
+    /// The URLs of profiles that resources may claim, by the resource type that they constrain.
     pub profiles: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -44,7 +44,7 @@ impl InstalledConformance {
         }
     }
 
-    /// Adds the URLs of another one.
+    /// Adds the URLs in `other`.
     pub fn extend(&mut self, other: Self) {
         self.guides.extend(other.guides);
         self.requirements.extend(other.requirements);

@@ -21,11 +21,11 @@ pub enum PackageIdError {
     /// No `@` or `#`, or nothing on one of its sides.
     #[error("{0:?} is not <package-name>@<version>")]
     Shape(String),
-    /// The name has characters no package name has.
+    /// The name has characters that no package name has.
     #[error("{0:?} is not a package name: lower-case letters, digits, '.', '-' and '_'")]
     Name(String),
-    /// The version is a range or a moving one. A migration runs once, so what it installs has to be
-    /// fixed when it is written.
+    /// The version is not exact: a range, or one that moves. A migration runs once, so what it installs has to be fixed
+    /// when it is written.
     #[error("{0:?} is not an exact version such as 5.0.0; ranges, current, dev and latest are not installed")]
     Version(String),
 }

@@ -17,24 +17,24 @@ use crate::progress::ProgressReporter;
 /// The reason why a package is installed: requested or a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstallReason {
-    /// It was asked for.
+    /// The package was requested.
     Direct,
-    /// A package that was asked for depends on it.
+    /// A requested package depends on it.
     Transitive,
 }
 
 /// A downloaded package that is ready to install.
 #[derive(Debug, Clone)]
 pub struct PreparedPackage {
-    /// Which.
+    /// The name and the version.
     pub id: PackageId,
-    /// Why.
+    /// The reason why it is installed.
     pub intention: InstallReason,
-    /// What it depends on, each in the version that was chosen.
+    /// The packages that it depends on, each in the version that was chosen.
     pub needs: Vec<PackageId>,
-    /// How many canonicals it has.
+    /// The number of its canonicals.
     pub canonicals: usize,
-    /// What it says a server conforms to.
+    /// The canonical URLs that a server with the package declares conformance to.
     pub conformance: InstalledConformance,
     /// Address of the registry it comes from.
     pub source: String,
@@ -65,7 +65,7 @@ impl PartialEq for PreparedInstall {
 }
 
 impl PreparedInstall {
-    /// Returns the packages, dependencies first.
+    /// Returns the packages in the reverse of the order in which they were downloaded, so the requested ones come last.
     #[must_use]
     pub fn packages(&self) -> &[PreparedPackage] {
         &self.packages
@@ -78,43 +78,43 @@ impl PreparedInstall {
     }
 }
 
-/// The reason why packages could not be prepared for installation. What it prints is fit for the caller.
+/// The reason why packages could not be prepared for installation. Its text is safe to show to a caller.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareInstallError {
-    /// The registry does not give one of them.
+    /// The registry does not return one of the packages.
     #[error("package {package}{} from {registry}: {fault}", needed(needed_by.as_ref()))]
     Registry {
-        /// Which: `name@version`, or a name where the version was still to be chosen.
+        /// The package: `name@version`, or its name where no version was chosen yet.
         package: String,
-        /// Who depends on it; `None` for one that was asked for.
+        /// The package that depends on it; `None` for a requested one.
         needed_by: Option<PackageId>,
         /// Address of the registry.
         registry: String,
-        /// The reason why not.
+        /// The reason.
         #[source]
         fault: RegistryError,
     },
-    /// A dependency has no version that stays what it is.
+    /// The version of a dependency is neither exact nor a series, so it may change.
     #[error(
         "package {package} needs {name} in version {version:?}: a dependency is an exact version, or a series \
          such as 4.0.x"
     )]
     MovingNeed {
-        /// Who depends.
+        /// The package that has the dependency.
         package: PackageId,
-        /// On what.
+        /// The name of the package that it depends on.
         name: String,
-        /// The version it writes.
+        /// The version in its manifest.
         version: String,
     },
     /// The registry has no version of a series.
     #[error("package {package} needs {name} in version {version}, and {registry} has none of that series")]
     NoneOfSeries {
-        /// Who depends.
+        /// The package that has the dependency.
         package: PackageId,
-        /// On what.
+        /// The name of the package that it depends on.
         name: String,
-        /// The series it writes.
+        /// The series in its manifest.
         version: String,
         /// Address of the registry.
         registry: String,
@@ -122,17 +122,17 @@ pub enum PrepareInstallError {
     /// A package is for another FHIR version than this server's.
     #[error("package {package}{} is for FHIR {}, and this server is for FHIR 4.0 (R4)", needed(needed_by.as_ref()), found.join(", "))]
     FhirVersion {
-        /// Which.
+        /// The package.
         package: PackageId,
-        /// Who depends on it; `None` for one that was asked for.
+        /// The package that depends on it; `None` for a requested one.
         needed_by: Option<PackageId>,
-        /// What it is for.
+        /// The FHIR versions that it is for.
         found: Vec<String>,
     },
     /// There are more than [`limits::PACKAGES_PER_INSTALL_MAX`] in all.
     #[error("that would install more than {} packages", limits::PACKAGES_PER_INSTALL_MAX)]
     TooMany,
-    /// The store cannot say what is installed.
+    /// The store cannot return the installed packages.
     #[error("the store cannot say what is installed")]
     Store(#[from] StoreError),
 }
@@ -142,7 +142,7 @@ fn needed(by: Option<&PackageId>) -> String {
 }
 
 impl PrepareInstallError {
-    /// Returns whether the registry failed, so that the same may succeed later.
+    /// Returns whether the registry failed, so that the same call may succeed later.
     #[must_use]
     pub const fn is_registry_outage(&self) -> bool {
         match self {
@@ -156,7 +156,7 @@ impl PrepareInstallError {
     }
 }
 
-/// Prepares packages of one registry for installation into one store.
+/// An installer that prepares packages of one registry for installation into one store.
 pub struct PackageInstaller {
     registry: Arc<dyn PackageRegistry>,
     store: Arc<dyn PackageStore>,
@@ -170,7 +170,7 @@ struct Wish {
 }
 
 impl PackageInstaller {
-    /// Of this registry into this store; what takes long is reported to `progress`.
+    /// Creates an installer from `registry` into `store`; long steps are reported to `progress`.
     #[must_use]
     pub fn new(registry: Arc<dyn PackageRegistry>, store: Arc<dyn PackageStore>, progress: ProgressReporter) -> Self {
         Self { registry, store, progress }
@@ -188,10 +188,10 @@ impl PackageInstaller {
         &self.progress
     }
 
-    /// Downloads packages and all dependencies that are not installed, each once. Packages may depend on each other in
-    /// a circle, and on two versions of one name.
+    /// Downloads packages and all their dependencies that are not installed, each once. Packages may depend on each
+    /// other in a circle, and on two versions of one name.
     ///
-    /// What is asked for is fetched also when it is installed: installing it again repairs it.
+    /// Requested packages are downloaded even when they are installed: installing one again repairs it.
     ///
     /// # Errors
     /// [`PrepareInstallError`].

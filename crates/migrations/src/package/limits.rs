@@ -3,8 +3,8 @@
 /// Largest tarball, in bytes. The largest published one has about 60 MB.
 pub const TARBALL_MAX_BYTES: u64 = 256 * 1024 * 1024;
 
-/// Most bytes a tarball may unpack to, with everything that is passed over. JSON packs to a
-/// twentieth at best, so a tarball of full size that holds anything stays below it.
+/// Most bytes that a tarball may unpack to, files that are not read included. JSON packs to a twentieth at best, so a
+/// useful tarball of the largest size stays below it.
 pub const UNPACKED_MAX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
 /// Largest file of a package that is read, in bytes. Read, it takes several times that in memory;
@@ -14,7 +14,7 @@ pub const PACKAGE_FILE_MAX_BYTES: u64 = 32 * 1024 * 1024;
 /// Most entries of a tarball.
 pub const TARBALL_ENTRIES_MAX: usize = 200_000;
 
-/// Longest name of an entry in the forms that write it beside the entry, in bytes.
+/// Longest name of an entry, in bytes, in tar formats that store it in a separate header.
 pub const ENTRY_NAME_MAX_BYTES: u64 = 64 * 1024;
 
 /// Most packages one installation may bring, dependencies and all.

@@ -17,9 +17,9 @@ pub(super) const FILE: &str = "package.json";
 pub struct PackageManifest {
     /// Its name and version.
     pub id: PackageId,
-    /// The FHIR versions it is written for; none when it does not say.
+    /// The FHIR versions that it is written for; empty when it names none.
     pub fhir_versions: Vec<String>,
-    /// What it depends on, in the order it says.
+    /// The dependencies, in the order of the manifest.
     pub needs: Vec<PackageDependency>,
 }
 
@@ -28,7 +28,7 @@ pub struct PackageManifest {
 pub struct PackageDependency {
     /// Name of the package needed.
     pub name: String,
-    /// Which version: an exact one, or a series such as `4.0.x`.
+    /// The version: an exact one, or a series such as `4.0.x`.
     pub version: String,
 }
 
@@ -49,8 +49,8 @@ impl PackageManifest {
         Ok(Self { id, fhir_versions: fhir_versions(&document), needs: needs(&document)? })
     }
 
-    /// Returns whether the package supports FHIR R4 or declares no FHIR version. One that does not say for which
-    /// version it is can: the packages that leave it out are older than the field.
+    /// Returns whether the package supports FHIR R4, or names no FHIR version: packages that leave it out are older
+    /// than the field.
     #[must_use]
     pub fn supports_r4(&self) -> bool {
         let r4 = |version: &String| version == "4.0" || version.starts_with("4.0.");

@@ -12,9 +12,9 @@ use super::id::PackageId;
 use super::limits;
 use super::survey::TarballContents;
 
-/// A downloaded package tarball. It stays as it is while anybody holds it.
+/// A downloaded package tarball. Its content does not change while it is held.
 pub trait DownloadedTarball: Send + Sync + Debug {
-    /// Opens a reader from its beginning; several may be open at once.
+    /// Opens a reader at the beginning; several may be open at once.
     ///
     /// # Errors
     /// When it cannot be read any more.
@@ -29,7 +29,8 @@ pub struct FetchedPackage {
 }
 
 impl FetchedPackage {
-    /// Reads the tarball of a package completely; this takes CPU time.
+    /// Reads and verifies the whole tarball of a package. This takes CPU time, so it should not run on an async worker
+    /// thread.
     ///
     /// # Errors
     /// [`PackageTarballError`].
@@ -71,28 +72,28 @@ pub trait PackageRegistry: Send + Sync {
     async fn fetch_package(&self, package: &PackageId) -> Result<FetchedPackage, RegistryError>;
 }
 
-/// The reason why a registry did not return a package. What it prints is fit for the caller.
+/// The reason why a registry did not return a package. Its text is safe to show to a caller.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
-    /// It has none of that name or version.
+    /// The registry has no package of that name or version.
     #[error("it is not there")]
     Unknown,
-    /// It cannot be reached, or breaks off.
+    /// The registry cannot be reached, or the connection breaks.
     #[error("it does not answer: {reason}")]
     Unreachable {
-        /// In words of our own.
+        /// The reason, in a text of this server.
         reason: String,
-        /// What happened, for the log.
+        /// The error, for the log.
         #[source]
         source: Option<Box<dyn Error + Send + Sync>>,
     },
-    /// It answers with a status that is neither success nor absence.
+    /// The registry answers with a status that is neither success nor absence.
     #[error("it answers with status {0}")]
     Status(u16),
-    /// What it says of the package cannot be read.
+    /// The answer about the package cannot be parsed.
     #[error("its answer about the package cannot be read: {0}")]
     Answer(String),
-    /// It sends us where we do not go.
+    /// The registry redirects to an address that this server does not call.
     #[error("{0}")]
     Refused(String),
     /// The tarball is larger than [`limits::TARBALL_MAX_BYTES`].
@@ -101,20 +102,21 @@ pub enum RegistryError {
     /// The tarball is not the one the registry has the checksum of.
     #[error("the tarball has the {kind} {found} and not {expected}, as the registry says")]
     Checksum {
-        /// Which checksum: `SHA-1` or `SHA-512`.
+        /// The algorithm: `SHA-1` or `SHA-512`.
         kind: &'static str,
-        /// As the registry writes it.
+        /// The checksum in the registry.
         expected: String,
-        /// In the same form.
+        /// The checksum of the tarball, in the same form.
         found: String,
     },
-    /// The tarball is no package.
+    /// The tarball is not a valid package.
     #[error("the tarball cannot be installed: {0}")]
     Tarball(#[from] PackageTarballError),
 }
 
 impl RegistryError {
-    /// Returns whether the registry failed, so that the same may succeed later.
+    /// Returns whether the registry failed, so that the same call may succeed later: it was not reached, or answered
+    /// 429 or 5xx.
     #[must_use]
     pub const fn is_registry_outage(&self) -> bool {
         match self {

@@ -12,46 +12,46 @@ use super::install::{InstallReason, PreparedInstall};
 /// A package that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstalledPackage {
-    /// Which.
+    /// The name and the version.
     pub id: PackageId,
-    /// The reason why it is here.
+    /// The reason why it was installed.
     pub intention: InstallReason,
-    /// Its canonicals, also those that another package has too.
+    /// The number of its canonicals, those that another package has too included.
     pub canonicals: u64,
     /// Address of the registry it came from.
     pub source: String,
-    /// When, unix microseconds.
+    /// The time of installation, UNIX microseconds.
     pub installed_us: i64,
 }
 
 /// The reason why packages were not installed or uninstalled; nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageChangeError {
-    /// There is nothing to uninstall.
+    /// The package to uninstall is not installed.
     #[error("package {0} is not installed")]
     NotInstalled(PackageId),
-    /// Others depend on it.
+    /// Other packages depend on it.
     #[error("package {package} is needed by {}: uninstall what needs it first", joined(needed_by))]
     Needed {
-        /// What was to be uninstalled.
+        /// The package to uninstall.
         package: PackageId,
-        /// Who depends on it, by name.
+        /// The packages that depend on it, by name.
         needed_by: Vec<PackageId>,
     },
-    /// What it depends on was there when it was prepared, and is not any more.
+    /// A dependency was installed when the package was prepared, and is not installed any more.
     #[error("package {package} needs {needs}, which was uninstalled meanwhile: try again")]
     NeedGone {
-        /// What was to be installed.
+        /// The package to install.
         package: PackageId,
-        /// What it needs.
+        /// The dependency.
         needs: PackageId,
     },
     /// Its canonicals cannot be read.
     #[error("package {package} cannot be installed: {fault}")]
     Tarball {
-        /// Which.
+        /// The package.
         package: PackageId,
-        /// Why.
+        /// The reason.
         #[source]
         fault: PackageTarballError,
     },
@@ -70,15 +70,15 @@ pub trait PackageStore: Send + Sync {
     /// Only when the store itself fails.
     async fn installed_packages(&self) -> Result<Vec<InstalledPackage>, StoreError>;
 
-    /// Returns the canonical URLs that the installed packages declare conformance to. FHIR's own package is none of
-    /// them.
+    /// Returns the canonical URLs that the installed packages declare conformance to, without those of FHIR's own
+    /// package.
     ///
     /// # Errors
     /// Only when the store itself fails.
     async fn installed_conformance(&self) -> Result<InstalledConformance, StoreError>;
 
-    /// Returns the installed canonical of this type and URL, in this version or the newest. It is what the last commit
-    /// on any node says: nothing is cached in memory, so an installation takes effect with its commit.
+    /// Returns the installed canonical of this type and URL, in this version or the newest. Nothing is cached in
+    /// memory, so an installation on any node takes effect with its commit.
     ///
     /// # Errors
     /// Only when the store itself fails.
@@ -89,11 +89,11 @@ pub trait PackageStore: Send + Sync {
         version: Option<&str>,
     ) -> Result<Option<StoredResource>, StoreError>;
 
-    /// Installs prepared packages, all or none, and returns the number of their canonicals. `now_us` is the time of
-    /// everything written.
+    /// Installs prepared packages, all or none, and returns the number of canonicals in those that it wrote. `now_us`
+    /// is the time of every version written, UNIX microseconds.
     ///
-    /// A dependency that is installed by now is left as it is. A package that was asked for and is
-    /// installed is written again, where it is not as it came.
+    /// A dependency that is installed by then is left as it is. A requested package is written again, as far as it
+    /// differs.
     ///
     /// # Errors
     /// The outer error means the store itself failed, the inner one that it is refused.
@@ -103,7 +103,8 @@ pub trait PackageStore: Send + Sync {
         now_us: i64,
     ) -> Result<Result<u64, PackageChangeError>, StoreError>;
 
-    /// Uninstalls packages, all or none, with the canonicals that no other package has. What only they needed stays.
+    /// Uninstalls packages, all or none, with the canonicals that no other package has. Dependencies that only they
+    /// needed stay.
     ///
     /// # Errors
     /// The outer error means the store itself failed, the inner one that it is refused.

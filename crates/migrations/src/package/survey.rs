@@ -13,19 +13,19 @@ use super::manifest::{self, PackageManifest};
 /// The contents of a package tarball: manifest, number of canonicals, conformance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TarballContents {
-    /// What it says of itself.
+    /// The manifest.
     pub manifest: PackageManifest,
-    /// How many canonicals it has.
+    /// The number of canonicals.
     pub canonicals: usize,
-    /// What it says a server conforms to.
+    /// The canonical URLs that a server with the package declares conformance to.
     pub conformance: InstalledConformance,
 }
 
 impl TarballContents {
-    /// Reads a tarball to its end, and verifies that it is the package `asked`. This takes a processor for a while:
-    /// call it where nothing else waits.
+    /// Reads a tarball to its end, and verifies that it is the package `asked`. This takes CPU time, so it should not
+    /// run on an async worker thread.
     ///
-    /// `.index.json` is not looked at: it may be absent or wrong, and the files are read anyway.
+    /// `.index.json` is not read: it may be absent or wrong, and the files are read anyway.
     ///
     /// # Errors
     /// [`PackageTarballError`].

@@ -83,7 +83,7 @@ impl TestPackage {
         self
     }
 
-    /// Returns the package with what published ones also have: index, examples, other folders.
+    /// Returns the package with the files that published packages also have: index, examples, other folders.
     #[must_use]
     pub fn with_published_extras(self) -> Self {
         let index = json!({"index-version": 2, "files": self.index});
@@ -109,7 +109,7 @@ impl TestPackage {
     /// Packs the package into a tarball.
     ///
     /// # Errors
-    /// None that a test would meet.
+    /// None in practice, because the bytes are written to memory.
     pub fn pack_tarball(&self) -> io::Result<Vec<u8>> {
         let mut tar = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
         let manifest = Value::Object(self.manifest.clone()).to_string();
@@ -123,7 +123,7 @@ impl TestPackage {
     /// Returns the id of the package.
     ///
     /// # Errors
-    /// When its name or version is none.
+    /// [`PackageIdError`](super::PackageIdError) for a name or version that no package can have.
     pub fn package_id(&self) -> Result<PackageId, super::PackageIdError> {
         let text = |name: &str| self.manifest.get(name).and_then(Value::as_str).unwrap_or_default();
         PackageId::new(text("name"), text("version"))
@@ -146,7 +146,7 @@ fn append(tar: &mut Builder<impl io::Write>, kind: EntryType, path: &str, conten
     tar.append(&header, content)
 }
 
-/// Returns a canonical resource of any type.
+/// Returns a canonical resource of this type, URL and version, without other content.
 #[must_use]
 pub fn canonical_definition(kind: &str, url: &str, version: &str) -> Value {
     let id: String = url.rsplit('/').next().unwrap_or_default().to_owned();
@@ -157,7 +157,7 @@ pub fn canonical_definition(kind: &str, url: &str, version: &str) -> Value {
     resource
 }
 
-/// Bytes as a tarball.
+/// A downloaded tarball in memory.
 #[derive(Debug, Clone)]
 pub struct InMemoryTarball(pub Arc<[u8]>);
 
@@ -189,7 +189,7 @@ impl FakePackageRegistry {
         Ok(shelf)
     }
 
-    /// Adds a tarball, whatever it contains.
+    /// Adds a tarball with any content under the id of a package.
     pub fn add_tarball(&self, package: PackageId, tarball: Vec<u8>) {
         self.tarballs.lock().unwrap_or_else(PoisonError::into_inner).insert(package, tarball);
     }
@@ -199,7 +199,7 @@ impl FakePackageRegistry {
         self.is_out.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the number of fetched packages.
+    /// Returns how many packages were fetched from the registry.
     #[must_use]
     pub fn fetch_count(&self) -> usize {
         self.fetches.load(Ordering::Relaxed)
@@ -233,7 +233,7 @@ impl PackageRegistry for FakePackageRegistry {
 /// Compresses bytes as gzip.
 ///
 /// # Errors
-/// None that a test would meet.
+/// None in practice, because the bytes are written to memory.
 pub fn gzip_bytes(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all(bytes)?;

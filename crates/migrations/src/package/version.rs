@@ -49,8 +49,8 @@ fn number(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// Compares the versions of two canonicals: by the rules of semantic versioning where both are such,
-/// with missing numbers taken as 0; else one that is none is older, and two such compare as texts.
+/// Compares the versions of two canonicals by the rules of semantic versioning; missing numbers count as 0. A version
+/// that does not follow these rules is older than one that does; two such are compared as texts.
 ///
 /// Not specified; FHIR leaves the form of `version` open and recommends this one.
 #[must_use]

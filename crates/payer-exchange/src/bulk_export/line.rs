@@ -21,18 +21,18 @@ pub struct ExportRow<'a> {
     pub id: &'a str,
     /// The number of the write.
     pub version: i64,
-    /// When it was written, unix microseconds.
+    /// The time at which it was written, UNIX microseconds.
     pub updated_us: i64,
     /// The document as stored.
     pub text: &'a str,
 }
 
-/// The stored row is not a resource.
+/// The error of a stored row that is not a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a stored resource cannot be read")]
 pub struct UnreadableRowError;
 
-/// Writes the export lines of one resource type, for the rows that belong to the export.
+/// A writer of the export lines of one resource type, for the rows that belong to the export.
 #[derive(Debug)]
 pub struct ExportLineWriter<'a> {
     resource_type: ResourceType,
@@ -49,12 +49,13 @@ pub struct ExportLineWriter<'a> {
 }
 
 impl<'a> ExportLineWriter<'a> {
-    /// Creates the writer for one type of an export; `consenting` limits it to these patients. `consenting` are the
-    /// patients whose consent holds, where it is asked; `terms` are what its queries are read with, `native` says
-    /// whether `/fhir` stores the native format.
+    /// Creates the writer for one type of an export. `consenting` are the patients whose consent holds, where the
+    /// export requires consent; `terms` is the context that its queries are parsed with; `native` says whether `/fhir`
+    /// stores the native format.
     ///
     /// # Errors
-    /// When a query of the job is one that this version of the server does not apply: nothing is exported then.
+    /// [`UnsupportedCriterionError`] for a query that this version of the server does not support: nothing is exported
+    /// then.
     pub fn for_type(
         work: &'a ExportWork,
         of_type: (&'a ExportedType, ResourceType),
@@ -80,7 +81,8 @@ impl<'a> ExportLineWriter<'a> {
         })
     }
 
-    /// Appends the line of a row to `out`; `false` when the row does not belong to the export.
+    /// Appends the line of a row to `out`, and returns whether the row belongs to the export; when it does not, nothing
+    /// is appended.
     ///
     /// # Errors
     /// [`UnreadableRowError`]; nothing is appended.

@@ -22,19 +22,19 @@ const VALUES_MAX: usize = 1000;
 /// The parsed parameters of a bulk export request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportParameters {
-    /// `_type`, in the order sent, each once; `None` where it is not sent.
+    /// `_type`, in the order sent, each once; `None` when it is not sent.
     pub types: Option<Vec<ResourceType>>,
     /// `_since`, unix microseconds.
     pub since_us: Option<i64>,
     /// `_until`, unix microseconds.
     pub until_us: Option<i64>,
-    /// `_typeFilter`: of each type, queries of which one has to be met.
+    /// `_typeFilter`: queries with their types, of which a resource of the type must meet one.
     pub filters: Vec<(ResourceType, SearchParameterPairs)>,
-    /// `_elements`: names of elements, of one type or of every type.
+    /// `_elements`: names of elements, each of one type or of every type.
     pub elements: Vec<(Option<ResourceType>, String)>,
-    /// `patient`: ids; `None` where it is not sent.
+    /// `patient`: the ids; `None` when it is not sent.
     pub patients: Option<BTreeSet<String>>,
-    /// `exportType`.
+    /// `exportType`, as it was sent.
     pub export_type: Option<String>,
 }
 
@@ -42,7 +42,7 @@ pub struct ExportParameters {
 /// one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportParametersError {
-    /// The body is something else.
+    /// The body is not a `Parameters` resource.
     #[error("Request body must be a FHIR Parameters resource")]
     NotParameters,
     /// A `parameter` without a name or a value.
@@ -51,10 +51,10 @@ pub enum ExportParametersError {
     /// Parameters that this operation does not take.
     #[error("Unsupported parameter(s): {}", .0.join(", "))]
     Unsupported(Vec<String>),
-    /// A parameter that may be there once.
+    /// A parameter that may occur once occurs several times.
     #[error("Parameter {0} must appear at most once")]
     Repeated(&'static str),
-    /// More than a request may have.
+    /// A parameter has more values than a request may have.
     #[error("Parameter {0} has more than {VALUES_MAX} values")]
     TooMany(&'static str),
     /// A value of another type.
@@ -62,36 +62,36 @@ pub enum ExportParametersError {
     Element {
         /// The parameter.
         name: String,
-        /// What holds its value.
+        /// The element that must hold the value.
         element: &'static str,
     },
-    /// No instant.
+    /// A value that is not an instant.
     #[error("{name} must be an instant such as 2026-01-31T12:00:00Z, got: {value}")]
     Instant {
         /// The parameter.
         name: String,
-        /// What was sent.
+        /// The value that was sent.
         value: String,
     },
-    /// Another format than the one there is.
+    /// An output format other than NDJSON.
     #[error("_outputFormat must be {NDJSON_MEDIA_TYPE}, got: {0}")]
     OutputFormat(String),
-    /// No name of a type.
+    /// A value of `_type` that is not the name of a resource type.
     #[error("_type names no resource type: {0}")]
     Type(String),
     /// A filter without a type.
     #[error("_typeFilter must be a type and a query such as Observation?category=laboratory, got: {0}")]
     FilterForm(String),
-    /// A filter with a parameter that is not applied.
+    /// A filter with a parameter that is not supported.
     #[error("_typeFilter: {0}")]
     Filter(#[from] UnsupportedCriterionError),
-    /// A filter of a type that is not asked for.
+    /// A filter of a type that `_type` does not name.
     #[error("_typeFilter is about {0}, which _type does not name")]
     FilterOfOther(ResourceType),
-    /// No name of an element.
+    /// A value of `_elements` that is not the name of an element.
     #[error("_elements must be names such as birthDate or Patient.birthDate, got: {0}")]
     Elements(String),
-    /// No reference to a patient.
+    /// A value of `patient` that is not a reference to a patient.
     #[error("patient must be a reference such as Patient/123, got: {0}")]
     Patient(String),
 }
@@ -203,7 +203,7 @@ impl ExportParameters {
         bounded(self.elements.len(), "_elements")
     }
 
-    /// Returns the `_elements` that the export writes of resources of a type; empty for all.
+    /// Returns the `_elements` that the export writes of resources of a type; empty for all elements.
     #[must_use]
     pub fn elements_of_type(&self, resource_type: &ResourceType) -> Vec<String> {
         let of = self.elements.iter().filter(|(of, _)| of.as_ref().is_none_or(|of| of == resource_type));

@@ -17,20 +17,21 @@ use crate::consent::ExportConsentRule;
 /// Decoded search parameters, all of which must match.
 pub type SearchParameterPairs = Vec<(String, String)>;
 
-/// The work of an export job: types, subjects and elements.
+/// The work of an export job, as it is stored: types, subjects, times, consent and elements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportWork {
     /// The types to write, each once, in the order of their files.
     pub types: Vec<ExportedType>,
-    /// Whose resources.
+    /// The patients whose resources are exported.
     pub subjects: ExportSubjects,
-    /// Only what was written after this, unix microseconds.
+    /// Only resources written later than this time, UNIX microseconds.
     pub since_us: Option<i64>,
-    /// Only what was written before this, unix microseconds.
+    /// Only resources written earlier than this time, UNIX microseconds.
     pub until_us: Option<i64>,
-    /// Which members' consent is asked before anything of theirs is written.
+    /// The rule of consent, which is checked before any resource of a member is written; `None` when no consent is
+    /// required.
     pub consent: Option<ExportConsentRule>,
-    /// What is left of a resource.
+    /// The elements that are written of a resource.
     pub shape: ElementSelection,
 }
 
@@ -40,12 +41,12 @@ pub struct ExportedType {
     /// The name of the type; stored jobs have it as `kind`.
     #[serde(rename = "kind")]
     pub resource_type: String,
-    /// Of each of these a resource has to meet one query: what scopes leave open, what `_typeFilter` asks for.
+    /// Lists of queries, from scopes and from `_typeFilter`; a resource must meet one query of each list.
     pub within: Vec<Vec<SearchParameterPairs>>,
-    /// The elements that are left of a resource beside what names it; all where it is empty.
+    /// The elements that are written of a resource beside the mandatory ones; all of them when empty.
     #[serde(default)]
     pub elements: Vec<String>,
-    /// Of Groups, those that are written; all of them for the administrator.
+    /// For Groups, the filter of those that are written; `None` for all of them, for the administrator.
     #[serde(default)]
     pub ownership: Option<GroupOwnershipFilter>,
 }
@@ -55,7 +56,7 @@ pub struct ExportedType {
 pub struct ExportQueryContext<'a> {
     /// `{base_url}/fhir`, without a slash at the end.
     pub base_url: &'a str,
-    /// The time in unix microseconds: what `ap` of a date is measured from.
+    /// The current time in UNIX microseconds, which `ap` of a date is relative to.
     pub now_us: i64,
 }
 
@@ -63,11 +64,11 @@ pub struct ExportQueryContext<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExportSubjects {
-    /// Everything, also what is about no patient.
+    /// All resources, also those that are about no patient.
     Everything,
-    /// What is in the compartment of any patient.
+    /// The resources in the compartment of any patient.
     Patients,
-    /// What is in the compartments of these patients, by their ids.
+    /// The resources in the compartments of these patients, by their ids.
     These(BTreeSet<String>),
 }
 
@@ -75,20 +76,20 @@ pub enum ExportSubjects {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ElementSelection {
-    /// All of it.
+    /// The whole resource.
     Whole,
-    /// No prior authorizations of drugs, no amounts of money; of claims only those served since `claims_since_us`, unix
-    /// microseconds, where it says when.
+    /// Without amounts of money, and without prior authorizations of drugs and claims that were served before
+    /// `claims_since_us`.
     DaVinci {
-        /// `None` for claims of any time.
+        /// UNIX microseconds; `None` for claims of any time.
         claims_since_us: Option<i64>,
     },
 }
 
 /// Returns whether resources of this type can be exported at this level.
 ///
-/// Not specified; a type that may hold data of any patient without saying of whom (a Bundle), or that is the
-/// platform's own (a Client), is not. Groups name members and are exported with the system alone.
+/// Not specified. Types that may hold data of any patient without saying of whom (a Bundle), and types of the platform
+/// (a Client), are not exported. Groups name members, so they are exported with the whole system alone.
 #[must_use]
 pub fn is_type_exportable(resource_type: &ResourceType, subjects: &ExportSubjects) -> bool {
     match patient_compartment_membership(resource_type) {
@@ -116,7 +117,7 @@ impl ExportSubjects {
 /// Compiles search queries into an access filter of the resources that match any of them.
 ///
 /// # Errors
-/// When one of them is of a parameter that is not applied.
+/// [`UnsupportedCriterionError`] for a query with a parameter that is not supported.
 pub fn access_filter_of_queries(
     resource_type: &ResourceType,
     any: &[SearchParameterPairs],

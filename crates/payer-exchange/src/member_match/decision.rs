@@ -12,7 +12,7 @@ use super::{
 use crate::consent::{self, ConsentContext, ConsentDenialReason};
 use crate::requester::MatchRequesterKind;
 
-/// The members of a batch, each with the patient it matched.
+/// The members of a request, each with the patient that it matches, if any.
 #[derive(Debug)]
 pub struct MatchedMembers<'a> {
     members: Vec<(&'a SubmittedMember, Option<Named>)>,
@@ -24,15 +24,15 @@ type Named = (String, Option<String>);
 /// A Consent that is to be stored after a match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConsentToStore {
-    /// The patient's id.
+    /// The id of the patient.
     pub patient: String,
     /// The Consent without `resourceType` and id.
     pub consent: Value,
 }
 
 impl<'a> MatchedMembers<'a> {
-    /// Finds the patient of each member among `known`, within what the caller may access. `asked` are what has to
-    /// agree, by member; `within` is what the caller reaches of Patients: a patient outside of that is not found.
+    /// Finds the patient of each member among the records in `known`. `asked` are the required demographics, member by
+    /// member; a patient outside of the filters in `within` is not found.
     #[must_use]
     pub fn find_patients(
         members: &'a [SubmittedMember],
@@ -61,7 +61,8 @@ impl<'a> MatchedMembers<'a> {
         self.members.iter().filter_map(|(_, found)| Some(found.as_ref()?.0.as_str())).collect()
     }
 
-    /// Returns the single matched patient, unless consent forbids to report it; a Consent is not required.
+    /// Returns the id of the patient of the first member, unless the sent Consent does not allow it to be reported or
+    /// the patient has opted out. A Consent is not required.
     #[must_use]
     pub fn into_single_patient(self, judge: &ConsentContext<'_>, stored: &[(String, Value)]) -> Option<String> {
         let (member, found) = self.members.into_iter().next()?;
@@ -70,10 +71,10 @@ impl<'a> MatchedMembers<'a> {
         (sent && !has_opted_out(judge, stored, &patient)).then_some(patient)
     }
 
-    /// Returns the outcome of each member in order, and the Consents to be stored. `pair_id` names the stored Consent
-    /// of a patient.
+    /// Returns the outcome of each member in order, and the Consents to be stored. `pair_id` returns the id under which
+    /// the Consent of a patient is stored.
     ///
-    /// A patient who is named twice is judged twice; a later failing match takes back the earlier one's Consent.
+    /// A patient who is matched twice is judged twice; a later failure makes the Consent of the earlier match inactive.
     #[must_use]
     pub fn into_outcomes_and_consents(
         self,

@@ -9,26 +9,26 @@ use super::{MemberRecords, SubmittedMember};
 use crate::elements::{each, referred, text};
 use crate::requester::MatchRequesterKind;
 
-/// Whether an identifier of the patient or a coverage must name the member.
+/// The rule of whether an identifier of the patient or the coverage must name the member.
 ///
 /// Not specified. Name, birth date and gender are known to many, so a match by them alone would show every caller
 /// whether a person is a member here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemberIdentifierRule {
-    /// It has to be.
+    /// An identifier is required.
     #[default]
     Required,
-    /// Demographics alone are enough.
+    /// The demographics alone are enough.
     Optional,
 }
 
 /// The rules by which members are matched to patients.
 #[derive(Clone, Copy, Debug)]
 pub struct PatientMatchRules<'a> {
-    /// Which match is asked for.
+    /// The kind of match that is requested.
     pub kind: MatchRequesterKind,
-    /// `{base_url}/fhir/`, which absolute references to our own resources begin with.
+    /// `{base_url}/fhir/`, which absolute references to resources of this server begin with.
     pub base_url: &'a str,
     /// Whether an identifier is required.
     pub identifier: MemberIdentifierRule,
@@ -72,7 +72,7 @@ impl RequiredDemographics {
         })
     }
 
-    /// Returns the family name in lower case.
+    /// Returns the family name in lower case, without spaces around it.
     #[must_use]
     pub fn family_name(&self) -> &str {
         &self.family
@@ -84,13 +84,14 @@ impl RequiredDemographics {
         &self.birth_date
     }
 
-    /// Returns the subscriber's id, by which coverages are looked up.
+    /// Returns the id of the subscriber, by which coverages are looked up; `None` when the member's coverage has none.
     #[must_use]
     pub fn subscriber_id(&self) -> Option<&str> {
         self.subscriber_id.as_deref()
     }
 
-    /// Returns the one known patient that matches; `None` for none, several, or one without a required identifier.
+    /// Returns the one patient in `known` that matches; `None` when none does, several do, or a required identifier is
+    /// missing.
     #[must_use]
     pub fn find_patient<'k>(
         &self,

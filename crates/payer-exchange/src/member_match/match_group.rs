@@ -24,20 +24,20 @@ const TREATMENT_US: i64 = 30 * 24 * 3600 * 1_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemberMatchOutcome {
-    /// It is this patient, who allows it.
+    /// The member is this patient, whose consent allows sharing.
     Matched {
-        /// The id.
+        /// The id of the patient.
         patient: String,
-        /// The name.
+        /// The name of the patient.
         display: Option<String>,
     },
-    /// It is no patient, or could be several.
+    /// The member matches no patient, or several.
     NonMatched,
-    /// It is this patient, of whom nothing may be shared.
+    /// The member is this patient, whose data may not be shared.
     Constrained {
-        /// The id, for the auditor and the Consent to be stored; the answer does not contain it.
+        /// The id of the patient, for the audit record and the Consent to be stored; the response does not contain it.
         patient: String,
-        /// Why.
+        /// The reason.
         because: ConsentDenialReason,
     },
 }
@@ -93,7 +93,7 @@ fn id(job: &ResourceId, bucket: Bucket) -> String {
 /// A Group that a member match creates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchGroup {
-    /// The name of its parameter.
+    /// The name of its parameter in the response.
     pub name: &'static str,
     /// Its id.
     pub id: String,
@@ -101,8 +101,8 @@ pub struct MatchGroup {
     pub resource: Value,
 }
 
-/// Builds the Groups of a match from the outcomes of its members. The Group of those who were found is always there,
-/// the others where a member is in them.
+/// Builds the Groups of a match from the outcomes of its members. The Group of matched members is always built, the
+/// others only when they have members.
 ///
 /// # Source
 /// `docs/decisions.md`, "Member match".
@@ -126,7 +126,7 @@ pub fn build_match_groups(
     Bucket::ALL.into_iter().filter_map(made).collect()
 }
 
-/// Builds the response that contains the Groups of a match.
+/// Builds the `Parameters` response of a bulk match with its Groups.
 #[must_use]
 pub fn build_match_response(kind: MatchRequesterKind, groups: &[MatchGroup]) -> Value {
     let profile = match kind {
@@ -271,7 +271,7 @@ fn entry(id: &str, verdict: &MemberMatchOutcome) -> Value {
     json!({"entity": entity, "inactive": false})
 }
 
-/// Returns the organization that a match Group was created for.
+/// Returns the organization that a match Group was created for; `None` when the Group names none.
 #[must_use]
 pub fn group_recipient_organization(group: &Value) -> Option<RequestingOrganization> {
     let reference = each(group, "characteristic")
@@ -285,7 +285,7 @@ pub fn group_recipient_organization(group: &Value) -> Option<RequestingOrganizat
     })
 }
 
-/// Returns whether the period of a match Group is over.
+/// Returns whether the period of a match Group ended before the day of `now_us`, UNIX microseconds.
 #[must_use]
 pub fn is_group_expired(group: &Value, now_us: i64) -> bool {
     let ends = each(group, "characteristic").iter().filter_map(|one| text(one.get("period")?, "end"));

@@ -38,9 +38,9 @@ pub struct MatchWork {
     pub requester: RequestingOrganization,
     /// The members of the request.
     pub members: Vec<SubmittedMember>,
-    /// The Patients that scopes open: a patient must meet one query of each list.
+    /// Lists of queries that limit which Patients may be found; a patient must meet one query of each list.
     pub within: Vec<Vec<SearchParameterPairs>>,
-    /// Whether a member must be named by an identifier.
+    /// The rule of whether an identifier must name the member.
     #[serde(default)]
     pub identifier: MemberIdentifierRule,
 }
@@ -55,7 +55,7 @@ pub struct MemberRecords {
 }
 
 impl MemberRecords {
-    /// Collects Patients with their ids, and Coverages.
+    /// Collects Patients with their ids, and Coverages; those without a birth date or a subscriber id are left out.
     pub fn from_resources(
         patients: impl IntoIterator<Item = (String, Value)>,
         coverages: impl IntoIterator<Item = Value>,
