@@ -1,12 +1,13 @@
 //! Which index finds the candidates of a narrow, and how it is read.
 
 pub(crate) mod index_walk;
+pub(crate) mod word_scope;
 pub(crate) mod word_search;
 
 use chat_core::StoreError;
-use chat_core::id::ChannelId;
+use chat_core::id::{ChannelId, UserId};
 use chat_core::messages::narrow::{NarrowCandidate, NarrowCondition, ReadableChannelRange, ReadableMessageSelection};
-use chat_core::messages::topic_visibility_policy;
+use chat_core::messages::topic_visibility_policy::{self, TopicVisibilityPolicy};
 use chat_core::model::message::{Conversation, MessageFlag, Recipient};
 use chat_core::model::realm_snapshot::RealmSnapshot;
 use sql_engines::SqlDialect;
@@ -136,8 +137,7 @@ impl CandidateQuery {
         if recipients.is_empty() {
             return Self::Nothing;
         }
-        let followed =
-            asks_followed(selection).then(|| topic_visibility_policy::followed_topics(realm, selection.user_id));
+        let followed = asks_followed(selection).then(|| followed_topics(realm, selection.user_id));
         let along = if followed.is_some() { IndexWalk::EachTopic } else { IndexWalk::of(selection) };
         let pairs: Vec<String> = match followed {
             None => recipients.iter().map(|recipient| pair(selection, *recipient, unread)).collect(),
@@ -330,6 +330,11 @@ fn by_own_copies(selection: &ReadableMessageSelection) -> Option<CandidateQuery>
     let mentioned =
         || asked().any(|asked| *asked == NarrowCondition::IsMentioned).then_some(CandidateQuery::Mentioned(reader));
     by_id(selection).or(flagged).or_else(mentioned)
+}
+
+/// Returns the topics that the user follows, as channel and topic key.
+fn followed_topics(realm: &RealmSnapshot, user: UserId) -> Vec<(ChannelId, String)> {
+    topic_visibility_policy::topics_with_policy(realm, user, TopicVisibilityPolicy::Followed)
 }
 
 /// Returns whether only followed topics are wanted.

@@ -20,6 +20,7 @@ use chat_core::wire_format::MessageWithCachedJson;
 use chat_core::{SearchTimeout, StoreError};
 use sql_engines::encode_numbers_parameter;
 
+use crate::candidate_query::word_scope::WordScope;
 use crate::candidate_query::{CandidateQuery, MessageRange, ReadDirection, RecipientScope, asks_unread};
 use crate::dialect::Sql;
 use crate::engine::run;
@@ -166,14 +167,18 @@ impl<'a> MessageSearch<'a> {
         let first = (want + 1).clamp(PAGE_MIN, PAGE_MAX);
         let most = if self.asks_wording() { first.max(TEXTS_MAX) } else { PAGE_MAX };
         let mut limit = first;
+        let mut scope: Option<WordScope> = None;
         loop {
             if self.ends.is_some_and(|ends| Instant::now() > ends) {
                 return Err(StoreError(Box::new(SearchTimeout)));
             }
             let read = i64::try_from(limit).unwrap_or(i64::MAX);
             // Of the first page most are shown; where it is not enough, few of those that follow are.
-            let page =
-                if limit == first { self.first_page(stretch, read).await? } else { self.page(stretch, read).await? };
+            let page = match &scope {
+                None if limit == first => self.first_page(stretch, read).await?,
+                None => page(self.shared, &self.source, stretch, read).await?,
+                Some(scope) => page(self.shared, &scope.source, stretch, read).await?,
+            };
             let exhausted = page.len() < limit;
             if let Some(SearchHit { candidate: last, .. }) = page.last() {
                 match stretch.way {
@@ -191,6 +196,11 @@ impl<'a> MessageSearch<'a> {
                 return Ok((found, true));
             }
             limit = limit.saturating_mul(PAGE_GROWTH).min(most);
+            if let (None, CandidateQuery::Words(words)) = (&scope, &self.source) {
+                let narrower = WordScope::of(self.shared, self.selection, words).await?;
+                stretch.after = stretch.after.max(narrower.after);
+                scope = Some(narrower);
+            }
         }
     }
 
@@ -203,12 +213,7 @@ impl<'a> MessageSearch<'a> {
         {
             return Ok(rows.into_iter().map(SearchHit::from).collect());
         }
-        self.page(stretch, limit).await
-    }
-
-    async fn page(&self, stretch: MessageRange, limit: i64) -> Result<Vec<SearchHit>, StoreError> {
-        let candidates = self.source.read(self.shared, stretch, limit).await?;
-        Ok(candidates.into_iter().map(|candidate| SearchHit { candidate, row: None }).collect())
+        page(self.shared, &self.source, stretch, limit).await
     }
 
     async fn admitted(&self, mut page: Vec<SearchHit>) -> Result<Vec<SearchHit>, StoreError> {
@@ -228,6 +233,17 @@ impl<'a> MessageSearch<'a> {
         }
         Ok(select(page.into_iter().zip(flags), self.selection, &realm))
     }
+}
+
+/// Returns the candidates of a stretch, their rows left in the database.
+async fn page(
+    shared: &Shared,
+    source: &CandidateQuery,
+    stretch: MessageRange,
+    limit: i64,
+) -> Result<Vec<SearchHit>, StoreError> {
+    let candidates = source.read(shared, stretch, limit).await?;
+    Ok(candidates.into_iter().map(|candidate| SearchHit { candidate, row: None }).collect())
 }
 
 /// Those that the selection admits.

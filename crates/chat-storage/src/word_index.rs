@@ -84,6 +84,8 @@ pub(crate) enum IndexedProperty<'t> {
     Sender(i64),
     /// The key of the topic.
     Topic(&'t str),
+    /// How the key of the topic begins. Searches alone ask for it.
+    TopicPrefix(&'t str),
     /// One of [`CONTENTS`].
     Content(i64),
 }
@@ -107,7 +109,7 @@ impl IndexedProperty<'_> {
             Self::Recipient(id) => format!("\u{a7}{id}"),
             Self::Sender(id) => format!("\u{a4}{id}"),
             Self::Content(bit) => format!("\u{ac}{bit}"),
-            Self::Topic(key) => {
+            Self::Topic(key) | Self::TopicPrefix(key) => {
                 let hex = key.bytes().map(|byte| format!("{byte:02x}"));
                 std::iter::once("\u{b6}".to_owned()).chain(hex).collect()
             }
@@ -130,6 +132,16 @@ pub(crate) fn query(dialect: SqlDialect, sought: &SearchWords, properties: &[Ind
     let properties = properties.iter().filter(|property| property.is_kept_by(dialect));
     quoted.extend(properties.map(|property| format!("{quote}{}{quote}", property.token())));
     Some(quoted.join(and))
+}
+
+/// Narrows what SQLite is given by [`query`] to the messages that have at least one of these properties besides.
+pub(crate) fn with_one_of(query: &str, properties: &[IndexedProperty<'_>]) -> String {
+    let one = |property: &IndexedProperty<'_>| {
+        let more = if matches!(property, IndexedProperty::TopicPrefix(_)) { " *" } else { "" };
+        format!("\"{}\"{more}", property.token())
+    };
+    let properties: Vec<String> = properties.iter().map(one).collect();
+    format!("{query} AND ({})", properties.join(" OR "))
 }
 
 /// Adds messages that are not in the index.

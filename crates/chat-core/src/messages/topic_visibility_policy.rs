@@ -106,17 +106,20 @@ pub fn topic_visibility_policy_of(
     found.map_or(TopicVisibilityPolicy::Inherit, |(_, policy)| *policy)
 }
 
-/// Returns the topics that the user follows, as channel and topic key.
+/// Returns the topics with that policy of the user, as channel and topic key. Those that inherit are not known.
 #[must_use]
-pub fn followed_topics(realm: &RealmSnapshot, user_id: UserId) -> Vec<(ChannelId, String)> {
+pub fn topics_with_policy(
+    realm: &RealmSnapshot,
+    user_id: UserId,
+    policy: TopicVisibilityPolicy,
+) -> Vec<(ChannelId, String)> {
     let chosen = realm.user_items(user_id, UserItemKind::TopicPolicy);
-    let followed = |(key, document): (&str, &Value)| {
+    let with_policy = |(key, document): (&str, &Value)| {
         let number = document.get("visibility_policy").and_then(Value::as_i64)?;
-        let (channel, topic) =
-            key.split_once('/').filter(|_| number == TopicVisibilityPolicy::Followed.wire_number())?;
+        let (channel, topic) = key.split_once('/').filter(|_| number == policy.wire_number())?;
         Some((ChannelId(channel.parse().ok()?), topic.to_owned()))
     };
-    chosen.filter_map(followed).collect()
+    chosen.filter_map(with_policy).collect()
 }
 
 /// Returns whether the topic is muted for the user, by itself or with its channel. A channel that they are not in
@@ -271,9 +274,12 @@ mod tests {
             "type": "user_topic", "stream_id": 20, "topic_name": "Lunch", "last_updated": 9, "visibility_policy": 1,
         });
         assert_eq!(events[1], said);
-        assert_eq!(followed_topics(&muted, UserId(4)), []);
+        assert_eq!(topics_with_policy(&muted, UserId(4), TopicVisibilityPolicy::Followed), []);
         let (follows, _) = chosen(&before, "Lunch/Dinner", TopicVisibilityPolicy::Followed).unwrap();
-        assert_eq!(followed_topics(&follows, UserId(4)), [(CHANNEL, "lunch/dinner".to_owned())]);
+        assert_eq!(
+            topics_with_policy(&follows, UserId(4), TopicVisibilityPolicy::Followed),
+            [(CHANNEL, "lunch/dinner".to_owned())]
+        );
         let (same, events) = chosen(&muted, "lunch", TopicVisibilityPolicy::Muted).unwrap();
         assert_eq!((same.log_position().0, events.len()), (muted.log_position().0 + 1, 0));
         let (gone, events) = chosen(&muted, "lunch", TopicVisibilityPolicy::Inherit).unwrap();

@@ -353,6 +353,9 @@ pub fn normalize_topic(written: &str) -> Result<String, TopicError> {
     }
 }
 
+/// What the topic of a resolved conversation begins with, and its key too.
+pub const RESOLVED_TOPIC_PREFIX: &str = "✔ ";
+
 /// Returns the case-insensitive key by which topics are compared.
 #[must_use]
 pub fn topic_key(topic: &str) -> String {

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::markdown;
 use crate::model::message::{
-    EditHistoryEntry, Message, MessageFlag, Reaction, Recipient, Submessage, WIDGET_SUBMESSAGE_TYPE, wire_flag_names,
+    EditHistoryEntry, Message, MessageFlag, RESOLVED_TOPIC_PREFIX, Reaction, Recipient, Submessage,
+    WIDGET_SUBMESSAGE_TYPE, wire_flag_names,
 };
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::render_context::RenderContext;
@@ -18,9 +19,6 @@ use crate::wire_format::{
     self, DisplayRecipient, DisplayUser, MessageFormat, MessageJson, MessageSender, MessageWithCachedJson,
     TopicLinkObject,
 };
-
-/// The start of the topic of a resolved conversation.
-const RESOLVED: &str = "✔ ";
 
 /// A message with the data about its sender and recipient that its object includes.
 #[derive(Debug, Clone, Copy)]
@@ -333,7 +331,7 @@ impl<'r> MessageWriter<'r> {
 
 /// Returns whether an edit changed where the message is, and not only whether its topic is resolved.
 fn is_move(edit: &EditHistoryEntry) -> bool {
-    let bare = |topic: &str| topic.strip_prefix(RESOLVED).unwrap_or(topic).to_owned();
+    let bare = |topic: &str| topic.strip_prefix(RESOLVED_TOPIC_PREFIX).unwrap_or(topic).to_owned();
     edit.channel.is_some() || edit.topic.as_ref().is_some_and(|(before, after)| bare(before) != bare(after))
 }
 

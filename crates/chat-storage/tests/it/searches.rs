@@ -12,8 +12,10 @@ use chat_core::messages::narrow::{
 use chat_core::messages::store::MessageStore as _;
 use chat_core::model::flag_change::FlagOp;
 use chat_core::model::message::MessageFlag;
+use chat_core::model::realm_change::{RealmChange, UserItemKind};
 use chat_core::text_processing::search_words::SearchWords;
 use chat_storage::ChatStore;
+use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::home::{Home, on_each_engine};
@@ -37,6 +39,12 @@ const SELDOM: &str = "UPDATE message SET content = 'common seldom', html = '<p>c
 /// 8: an attachment, 2: a link.
 const MARKS: &str =
     "UPDATE message SET marks = CASE WHEN id IN (1201, 7777) THEN 10 ELSE 2 END WHERE id % 3 = 1 OR id = 7777";
+/// Two messages to the users 2 and 3, two under another topic of the large channel and one where that is resolved.
+const TOPICS: &str = "UPDATE message SET topic = CASE WHEN id = 2607 THEN '\u{2714} Tea' ELSE 'Tea' END,
+    topic_key = CASE WHEN id = 2607 THEN '\u{2714} tea' ELSE 'tea' END WHERE id IN (2503, 17003, 2607)";
+const DIRECT: &str = "INSERT INTO direct (recipient_id, users) VALUES (901, '2,3')";
+const DIRECT_USERS: &str = "INSERT INTO direct_user (user_id, recipient_id) VALUES (2, 901), (3, 901)";
+const DIRECTS: &str = "UPDATE message SET recipient_id = 901, topic = '', topic_key = '' WHERE id IN (3003, 18003)";
 const HEAD: &str = "UPDATE log_head SET last_event = 21000, pruned = 21000 WHERE one = 1";
 /// On SQLite beside the properties that a search may be narrowed by.
 const WORDS_SQLITE: &str = "INSERT INTO message_words (rowid, words)
@@ -54,7 +62,7 @@ async fn filled(home: &Home, search_time: Option<Duration>) -> ChatStore {
     crate::people::change(&store, vec![subscription(11, 2), subscription(12, 2)]).await;
     store.flush_and_close().await;
     let words = if home.is_postgres() { WORDS_POSTGRES } else { WORDS_SQLITE };
-    for sql in [FILL, TEXTS, SELDOM, MARKS, HEAD, words] {
+    for sql in [FILL, TEXTS, SELDOM, MARKS, TOPICS, DIRECT, DIRECT_USERS, DIRECTS, HEAD, words] {
         home.ask(sql).await;
     }
     let db = home.try_open().await.unwrap();
@@ -112,6 +120,65 @@ on_each_engine! {
         }
         assert_eq!(newest(&store, &[common(), small()]).await.len(), 20);
         assert_eq!(newest(&store, &[(search("even"), false), small()]).await.last(), Some(&21_000));
+        store.flush_and_close().await;
+    }
+
+    async fn a_common_word_in_few_places_finds_what_is_there(home) {
+        let store = filled(&home, None).await;
+        let policy = |channel: i64, topic: &str, number: i64| RealmChange::UserItem {
+            user_id: READER,
+            kind: UserItemKind::TopicPolicy,
+            key: format!("{channel}/{topic}"),
+            document: Some(json!({
+                "stream_id": channel, "topic_name": topic, "last_updated": 1, "visibility_policy": number,
+            })),
+        };
+        let common = || (search("common"), false);
+        let with = |condition| [common(), (condition, false)];
+        // Nothing is followed, muted or heard apart from its channel yet.
+        for condition in [NarrowCondition::IsFollowed(READER), NarrowCondition::IsMuted(READER)] {
+            assert_eq!(newest(&store, &with(condition.clone())).await, [0; 0], "{condition:?}");
+        }
+        crate::people::change(&store, vec![policy(11, "tea", 3), policy(11, "\u{2714} tea", 1)]).await;
+        let rows: [(NarrowCondition, &[i64]); 9] = [
+            (NarrowCondition::IsDirect, &[3_003, 18_003]),
+            (NarrowCondition::DirectIncluding(UserId(3)), &[3_003, 18_003]),
+            (NarrowCondition::DirectIncluding(UserId(4)), &[]),
+            (NarrowCondition::Direct(vec![UserId(2), UserId(3)]), &[3_003, 18_003]),
+            (NarrowCondition::Topic("tea".to_owned()), &[2_503, 17_003]),
+            (NarrowCondition::IsFollowed(READER), &[2_503, 17_003]),
+            (NarrowCondition::IsMuted(READER), &[2_607]),
+            (NarrowCondition::IsResolved, &[2_607]),
+            (NarrowCondition::WebPublicChannels, &[]),
+        ];
+        for (condition, expected) in rows {
+            assert_eq!(newest(&store, &with(condition.clone())).await, expected, "{condition:?}");
+        }
+        // A muted channel is out of the home view but for the topics that are heard all the same.
+        let mut muted = subscription(11, 2);
+        if let RealmChange::Subscription(subscription) = &mut muted {
+            subscription.is_muted = true;
+        }
+        crate::people::change(&store, vec![muted]).await;
+        let in_home = [common(), (NarrowCondition::InHome(READER), false), (search("even"), true)];
+        assert_eq!(newest(&store, &in_home).await, [2_503, 3_003, 17_003, 18_003]);
+        let is_muted = newest(&store, &with(NarrowCondition::IsMuted(READER))).await;
+        assert_eq!((is_muted.len(), is_muted.last()), (20, Some(&20_999)));
+        store.flush_and_close().await;
+    }
+
+    async fn a_common_word_among_unread_messages_finds_what_was_not_read(home) {
+        let store = filled(&home, None).await;
+        let unread = [(search("common"), false), (NarrowCondition::IsUnread, false)];
+        assert_eq!(newest(&store, &unread).await.len(), 20);
+        let all: Vec<MessageId> = (1_001..=21_000).map(MessageId).collect();
+        let read = |add| (MessageFlag::Read, if add { FlagOp::Add } else { FlagOp::Remove });
+        let event = || (crate::home::NOW_S, notice(chat_core::event_log::event::EventAudience::Everyone, "f"));
+        store.change_flag(READER, read(true), &decided_copies(&store, &all), event()).await.unwrap();
+        assert_eq!(newest(&store, &unread).await, [0; 0]);
+        let again = [MessageId(1_500), MessageId(18_003)];
+        store.change_flag(READER, read(false), &decided_copies(&store, &again), event()).await.unwrap();
+        assert_eq!(newest(&store, &unread).await, [1_500, 18_003]);
         store.flush_and_close().await;
     }
 

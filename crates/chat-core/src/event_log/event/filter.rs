@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EventAudience, EventBody, LogRecord, NewMessageEvent, QueueCondition};
 use crate::id::EventId;
-use crate::model::message::{MessageFlag, Recipient};
+use crate::model::message::{MessageFlag, RESOLVED_TOPIC_PREFIX, Recipient};
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::{User, fold_case};
 
@@ -87,9 +87,6 @@ pub enum QueueNarrowTerm {
 #[error("Operator {0} not supported.")]
 pub struct UnsupportedNarrowOperator(pub String);
 
-/// What the topic of a resolved conversation begins with.
-const RESOLVED: &str = "✔ ";
-
 impl QueueNarrowTerm {
     /// Parses a pair of operator and operand.
     ///
@@ -126,7 +123,7 @@ impl QueueNarrowTerm {
             Self::IsUnread => !flags.contains(&MessageFlag::Read),
             Self::IsMentioned => flags.iter().any(|flag| flag.is_mention()),
             Self::IsMuted => true,
-            Self::IsResolved => message.message.topic.starts_with(RESOLVED),
+            Self::IsResolved => message.message.topic.starts_with(RESOLVED_TOPIC_PREFIX),
         }
     }
 }

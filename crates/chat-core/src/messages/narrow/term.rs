@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::messages::topic_visibility_policy::{self, TopicVisibilityPolicy};
 use crate::model::channel::ChannelPrivacy;
-use crate::model::message::{ContentFlags, Message, MessageFlag, Recipient, topic_key};
+use crate::model::message::{ContentFlags, Message, MessageFlag, RESOLVED_TOPIC_PREFIX, Recipient, topic_key};
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::text_processing::search_words::{MessageSearchCache, SearchWords};
 
@@ -127,9 +127,6 @@ impl<'m> From<&'m Message> for NarrowCandidate<'m> {
     }
 }
 
-/// What the topic of a resolved conversation begins with.
-const RESOLVED: &str = "✔ ";
-
 impl NarrowTerm {
     /// Returns whether the term matches a message with these flags. [`NarrowCondition::With`] always does: see
     /// [`ReadableMessageSelection::resolve_with_operator`](super::ReadableMessageSelection::resolve_with_operator).
@@ -159,7 +156,7 @@ impl NarrowCondition {
             Self::IsFlag(flag) => flags.contains(flag),
             Self::IsUnread => !flags.contains(&MessageFlag::Read),
             Self::IsMentioned => flags.iter().any(|flag| flag.is_mention()),
-            Self::IsResolved => message.topic.starts_with(RESOLVED),
+            Self::IsResolved => message.topic.starts_with(RESOLVED_TOPIC_PREFIX),
             Self::Has(HasOperand::Attachment) => message.content_flags.has_attachment,
             Self::Has(HasOperand::Image) => message.content_flags.has_image,
             Self::Has(HasOperand::Link) => message.content_flags.has_link,
