@@ -312,6 +312,9 @@ async fn a_message_to_a_bot_of_the_server_is_not_dropped() {
     let store = database::start(&place.config()).await.unwrap();
     let found = store.find_messages(UserId(8), &[MessageId(106)]).await.unwrap();
     assert_eq!(found[0].0.direct_users, [UserId(5), UserId(8)]);
+    // It is a bot of this server now, and no user of the organization.
+    let bot = store.snapshot().user(UserId(5)).unwrap().clone();
+    assert_eq!((bot.is_system_bot(), bot.full_name.as_str()), (true, "Welcome Bot"));
     store.flush_and_close().await;
 }
 

@@ -58,7 +58,7 @@ impl Principals {
         let mut seen = BTreeSet::new();
         let mut users = Vec::new();
         for user in found {
-            let user = user.ok_or(ChannelError::NoSuchUser)?;
+            let user = user.filter(|user| !user.is_system_bot()).ok_or(ChannelError::NoSuchUser)?;
             if !user.is_active {
                 return Err(ChannelError::UserDeactivated);
             }

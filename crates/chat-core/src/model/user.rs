@@ -56,7 +56,7 @@ pub struct BotProperties {
     pub owner_id: Option<UserId>,
 }
 
-/// The kind of a bot: generic, incoming webhook or outgoing webhook.
+/// The kind of a bot: generic, incoming webhook, outgoing webhook or the server's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BotKind {
@@ -66,6 +66,9 @@ pub enum BotKind {
     IncomingWebhook,
     /// 3: is notified about mentions by HTTP.
     OutgoingWebhook,
+    /// A bot of the server itself, which speaks for it: 1 on the wire, and `is_system_bot`. Nobody signs in as it, and
+    /// nobody manages it.
+    System,
 }
 
 impl User {
@@ -79,6 +82,12 @@ impl User {
     #[must_use]
     pub fn is_administrator(&self) -> bool {
         self.role <= Role::Administrator
+    }
+
+    /// Returns whether this is a bot of the server itself: see [`BotKind::System`].
+    #[must_use]
+    pub fn is_system_bot(&self) -> bool {
+        self.bot.as_ref().is_some_and(|bot| bot.kind == BotKind::System)
     }
 
     /// Returns whether this is a guest.

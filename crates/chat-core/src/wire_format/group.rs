@@ -33,7 +33,8 @@ pub fn user_group_object(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -
 pub fn direct_group_members(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Vec<UserId> {
     let Some(system) = group.system else { return group.members.clone() };
     let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
-    let members = realm.users().filter(|user| system.has_direct_member(user, waiting_days, now_s));
+    let members = realm.users().filter(|user| !user.is_system_bot());
+    let members = members.filter(|user| system.has_direct_member(user, waiting_days, now_s));
     let mut ids: Vec<_> = members.map(|user| user.id).collect();
     ids.sort_unstable();
     ids

@@ -35,7 +35,7 @@ impl UserObjectFields {
 
 /// Returns the user object of the wire.
 ///
-/// There are no accounts of other realms, so no user is ever marked as one of the system.
+/// A bot of the server itself is marked with `is_system_bot`; others do not have the member.
 ///
 /// # Source
 /// Not specified; the keys are those existing clients know. `avatar_url` is always there: leaving it out, which a
@@ -63,6 +63,9 @@ pub fn user_object(realm: &RealmSnapshot, user: &User, form: UserObjectFields) -
     if let Value::Object(members) = &mut shown {
         if form.is_active {
             members.insert("is_active".to_owned(), user.is_active.into());
+        }
+        if user.is_system_bot() {
+            members.insert("is_system_bot".to_owned(), true.into());
         }
         if form.profile_data && user.bot.is_none() {
             members.insert("profile_data".to_owned(), profile_data(realm, user).into());
@@ -139,7 +142,7 @@ fn date_joined(joined_s: i64) -> String {
 #[must_use]
 pub fn bot_type_number(kind: BotKind) -> i64 {
     match kind {
-        BotKind::Generic => 1,
+        BotKind::Generic | BotKind::System => 1,
         BotKind::IncomingWebhook => 2,
         BotKind::OutgoingWebhook => 3,
     }

@@ -82,11 +82,12 @@ impl EndpointParams for FormParams {
     }
 }
 
-/// All users, or those that are named and exist; closed accounts too, in the order of their numbers.
+/// All users, or those that are named and exist; closed accounts too, in the order of their numbers. The server's own
+/// bots are no users of the organization.
 async fn list(call: ApiCall<AuthenticatedCaller>, params: ListUsersParams) -> Result<ApiResponsePayload, ApiError> {
     let (realm, form) = (&call.caller.realm, params.form);
     let is_wanted = |id: &UserId| params.user_ids.as_ref().is_none_or(|ids| ids.contains(id));
-    let mut users: Vec<_> = realm.users().filter(|user| is_wanted(&user.id)).collect();
+    let mut users: Vec<_> = realm.users().filter(|user| !user.is_system_bot() && is_wanted(&user.id)).collect();
     users.sort_unstable_by_key(|user| user.id);
     let shown = |user: &Arc<User>| wire_format::user_object(realm, user, form.visible_to(&call.caller.user, user));
     let members: Vec<Value> = users.into_iter().map(shown).collect();
@@ -272,6 +273,7 @@ async fn regenerate_key(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<Ap
     ApiResponsePayload::from_payload(&json!({"api_key": key.expose()}))
 }
 
+/// Returns the account of that number that can be administered: the server's own bots cannot.
 pub(crate) fn known(realm: &RealmSnapshot, id: UserId) -> Result<&User, AccountChangeError> {
-    realm.user(id).map(AsRef::as_ref).ok_or(AccountChangeError::NoSuchUser)
+    realm.user(id).map(AsRef::as_ref).filter(|user| !user.is_system_bot()).ok_or(AccountChangeError::NoSuchUser)
 }

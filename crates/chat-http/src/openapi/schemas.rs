@@ -326,6 +326,10 @@ pub(crate) fn user() -> Vec<SchemaMember> {
         required_schema_member("avatar_url", JsonSchema::string().nullable()),
         optional_schema_member("is_active", JsonSchema::boolean()),
         optional_schema_member(
+            "is_system_bot",
+            JsonSchema::boolean().with_description("True for the bots of the server itself; others do not have it."),
+        ),
+        optional_schema_member(
             "profile_data",
             JsonSchema::map(answer).with_description("Answers, by the numbers of the profile fields."),
         ),

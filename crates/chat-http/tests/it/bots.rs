@@ -6,6 +6,7 @@ use chat_core::id::UserId;
 use chat_core::model::realm::Realm;
 use chat_core::model::realm_change::RealmChange;
 use chat_core::model::role::{PermissionPolicy, Role};
+use chat_core::model::user::{BotKind, BotProperties, User};
 use serde_json::{Value, json};
 
 use crate::test_app::{NOW_S, Person, TestApp};
@@ -29,6 +30,44 @@ async fn made(app: &TestApp, who: &Person, name: &str) -> Person {
 
 fn of_type(events: &[Value], kind: &str) -> Vec<Value> {
     events.iter().filter(|event| event["type"] == kind).cloned().collect()
+}
+
+#[tokio::test]
+async fn a_bot_of_the_server_is_no_user_of_the_organization_and_nobody_manages_it() {
+    let app = TestApp::found().await;
+    let owner = app.person("owner", Role::Owner).await;
+    let welcome = app.person("welcome", Role::Member).await;
+    let realm = app.realm();
+    let mut commit = RealmCommit { decided_at: realm.changed_at(), at_s: NOW_S, ..RealmCommit::default() };
+    let bot = Some(BotProperties { kind: BotKind::System, owner_id: None });
+    let account = User { bot, ..User::clone(realm.user(UserId(welcome.id)).unwrap()) };
+    commit.changes.push(RealmChange::User(Box::new(account)));
+    assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
+
+    let state = app.call(&owner, "POST /register", &[]).await.success();
+    let bots = state["cross_realm_bots"].as_array().unwrap();
+    assert_eq!((bots.len(), &bots[0]["user_id"], &bots[0]["bot_type"]), (1, &json!(welcome.id), &json!(1)));
+    assert_eq!((&bots[0]["is_system_bot"], &bots[0]["is_active"]), (&json!(true), &json!(true)));
+    let is_there = |list: &Value| list.as_array().unwrap().iter().any(|user| user["user_id"] == json!(welcome.id));
+    let members = app.call(&owner, "GET /users", &[]).await.success();
+    for list in [&state["realm_users"], &state["realm_non_active_users"], &state["realm_bots"], &members["members"]] {
+        assert!(!is_there(list), "{list}");
+    }
+    let groups = state["realm_user_groups"].as_array().unwrap();
+    assert!(groups.iter().all(|group| !group["members"].as_array().unwrap().contains(&json!(welcome.id))));
+    let own = |call: &str| call.replace("ID", &welcome.id.to_string());
+    for (call, parameters, error) in [
+        ("PATCH /users/ID", &[("full_name", "Mine")][..], "No such user"),
+        ("DELETE /users/ID", &[], "No such user"),
+        ("POST /users/ID/reactivate", &[], "No such user"),
+        ("PATCH /bots/ID", &[("full_name", "Mine")], "No such bot"),
+        ("DELETE /bots/ID", &[], "No such bot"),
+        ("POST /bots/ID/api_key/regenerate", &[], "No such bot"),
+    ] {
+        app.call(&owner, &own(call), parameters).await.refused(error);
+    }
+    let to = json!([welcome.id]).to_string();
+    app.call(&owner, "POST /messages", &[("type", "direct"), ("to", &to), ("content", "hello")]).await.success();
 }
 
 #[tokio::test]

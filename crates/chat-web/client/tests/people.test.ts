@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { apply, applyAll } from "../src/store/apply";
 import { expireTyping } from "../src/store/apply_people";
-import { EVENT_TYPES } from "../src/store/initial";
-import { ownChannels, presenceOf } from "../src/store/select";
+import { EVENT_TYPES, initialState } from "../src/store/initial";
+import { ownChannels, presenceOf, userName } from "../src/store/select";
 import { narrowKey, FEED } from "../src/store/narrow";
 import { applyPage } from "../src/store/lists";
-import { arrived, DESIGN, GENERAL, inTopic, SELF, world } from "./world";
+import { arrived, DESIGN, GENERAL, inTopic, registration, SELF, world } from "./world";
 
 const names = (state: ReturnType<typeof world>) => ownChannels(state).map((channel) => channel.name);
 
@@ -50,6 +50,12 @@ test("a_user_is_added_changed_and_deactivated", () => {
   assert.equal(state.users.get(13)?.is_active, false);
   const without = apply(state, { type: "realm_user", op: "update", person: { user_id: 12, custom_profile_field: { id: 3, value: null } } });
   assert.equal(without.users.get(12)?.profile_data?.[3], undefined);
+});
+
+test("a_bot_of_the_server_is_known_as_one", () => {
+  const bot = { user_id: 40, full_name: "Welcome Bot", is_bot: true, is_active: true, is_system_bot: true };
+  const state = initialState({ ...registration(), cross_realm_bots: [bot] });
+  assert.deepEqual([userName(state, 40), state.users.get(40)?.is_system_bot], ["Welcome Bot", true]);
 });
 
 test("groups_and_bots_follow_their_events", () => {

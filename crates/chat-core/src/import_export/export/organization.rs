@@ -28,12 +28,14 @@ pub(super) fn users(realm: &RealmSnapshot) -> impl Iterator<Item = &User> {
     users.into_values()
 }
 
-/// Bots that every original server has, under these addresses. They belong to no organization there.
+/// Bots that every original server has, under these addresses. They belong to no organization there. Imports of former
+/// versions made ordinary bots of them.
 const SYSTEM_BOTS: [&str; 3] = ["notification-bot@zulip.com", "welcome-bot@zulip.com", "emailgateway@zulip.com"];
 
 /// Returns whether the account stands for a bot that an original server has already.
 fn is_system_bot(user: &User) -> bool {
-    user.bot.as_ref().is_some_and(|bot| bot.owner_id.is_none()) && SYSTEM_BOTS.contains(&user.email_key().as_str())
+    let is_ownerless_bot = user.bot.as_ref().is_some_and(|bot| bot.owner_id.is_none());
+    user.is_system_bot() || is_ownerless_bot && SYSTEM_BOTS.contains(&user.email_key().as_str())
 }
 
 /// Returns the users that belong to the organization, in the order of their numbers.

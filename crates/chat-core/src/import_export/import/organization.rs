@@ -185,7 +185,8 @@ fn role(row: &UserRow) -> Role {
     }
 }
 
-/// A bot of the server, of which an export has no more than this: `welcome-bot@…` is called Welcome Bot.
+/// A bot of the server that the export is of, of which it has no more than this: `welcome-bot@…` is called Welcome Bot.
+/// It becomes the bot of this server.
 fn system_bot(row: &SystemBotRow) -> User {
     let name = row.email.split('@').next().unwrap_or_default();
     let words = name.split('-').map(|word| {
@@ -194,7 +195,7 @@ fn system_bot(row: &SystemBotRow) -> User {
     });
     User {
         full_name: words.collect::<Vec<_>>().join(" "),
-        bot: Some(BotProperties { kind: BotKind::Generic, owner_id: None }),
+        bot: Some(BotProperties { kind: BotKind::System, owner_id: None }),
         ..account(row.id, &row.email)
     }
 }

@@ -157,7 +157,7 @@ pub fn active_bots_owned_by(realm: &RealmSnapshot, owner: UserId) -> Vec<&User> 
 /// See [`BotError`].
 pub fn find_manageable_bot<'a>(realm: &'a RealmSnapshot, caller: &User, id: UserId) -> Result<&'a User, BotError> {
     access::require_member(caller)?;
-    let user = realm.user(id).ok_or(BotError::NoSuchBot)?;
+    let user = realm.user(id).filter(|user| !user.is_system_bot()).ok_or(BotError::NoSuchBot)?;
     let bot = user.bot.as_ref().ok_or(BotError::NoSuchBot)?;
     if bot.owner_id == Some(caller.id) {
         return Ok(user);

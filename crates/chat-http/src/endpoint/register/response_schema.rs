@@ -153,7 +153,7 @@ const NUMBERS_OR_NULL: [&str; 12] = [
 ];
 
 /// Lists of objects that have names.
-const LISTS: [(&str, &str); 13] = [
+const LISTS: [(&str, &str); 14] = [
     ("streams", "Channel"),
     ("realm_default_streams", "Channel"),
     ("subscriptions", "Subscription"),
@@ -161,6 +161,7 @@ const LISTS: [(&str, &str); 13] = [
     ("never_subscribed", "Channel"),
     ("realm_users", "User"),
     ("realm_non_active_users", "User"),
+    ("cross_realm_bots", "User"),
     ("realm_user_groups", "UserGroup"),
     ("drafts", "Draft"),
     ("scheduled_messages", "ScheduledMessage"),
@@ -170,8 +171,7 @@ const LISTS: [(&str, &str); 13] = [
 ];
 
 /// Lists that are empty, because there are no such things.
-const EMPTY: [&str; 7] = [
-    "cross_realm_bots",
+const EMPTY: [&str; 6] = [
     "realm_default_stream_groups",
     "onboarding_steps",
     "realm_embedded_bots",

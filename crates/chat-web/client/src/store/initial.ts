@@ -71,7 +71,11 @@ export function initialState(from: Json): State {
   return {
     selfId,
     realm: Object.fromEntries(Object.entries(from).filter(([, value]) => isPlain(value))),
-    users: Table.from([...users(from.realm_users, true), ...users(from.realm_non_active_users, false)]),
+    users: Table.from([
+      ...users(from.realm_users, true),
+      ...users(from.realm_non_active_users, false),
+      ...users(from.cross_realm_bots, true),
+    ]),
     presence: Table.from(presences(from.presences)),
     presenceUpdateId: from.presence_last_update_id ?? -1,
     statuses: Table.from(Object.entries(from.user_status ?? {}).map(([id, status]) => [Number(id), status as Json])),

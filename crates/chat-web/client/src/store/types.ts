@@ -59,6 +59,8 @@ export interface User {
   bot_type?: number | null;
   bot_owner_id?: number | null;
   is_active: boolean;
+  /** A bot of the server itself, which nobody manages. */
+  is_system_bot?: boolean;
   avatar_url: string | null;
   timezone: string;
   date_joined: string;

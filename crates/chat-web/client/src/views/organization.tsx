@@ -44,7 +44,7 @@ function Members() {
   const own = useStore(role);
   const folded = typed.toLowerCase();
   const found = [...users.values()].filter((user) => {
-    return `${user.full_name} ${user.delivery_email ?? user.email}`.toLowerCase().includes(folded);
+    return !user.is_system_bot && `${user.full_name} ${user.delivery_email ?? user.email}`.toLowerCase().includes(folded);
   });
   found.sort((a, b) => Number(b.is_active) - Number(a.is_active) || byName(a.full_name, b.full_name));
   return (

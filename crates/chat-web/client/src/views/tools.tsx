@@ -122,7 +122,7 @@ export function PlaygroundsSection() {
 /** Bots of everyone. */
 export function ActiveBotsSection() {
   const users = useStore((state) => state.users);
-  const bots = [...users.values()].filter((user) => user.is_bot && user.is_active);
+  const bots = [...users.values()].filter((user) => user.is_bot && user.is_active && !user.is_system_bot);
   bots.sort((a, b) => byName(a.full_name, b.full_name));
   return (
     <>

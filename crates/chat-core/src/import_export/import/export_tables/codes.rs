@@ -74,7 +74,7 @@ pub(crate) fn bot_kind(number: Option<i64>) -> BotKind {
 /// Returns the number of a kind of bot.
 pub(crate) fn bot_number(kind: BotKind) -> i64 {
     match kind {
-        BotKind::Generic => 1,
+        BotKind::Generic | BotKind::System => 1,
         BotKind::IncomingWebhook => 2,
         BotKind::OutgoingWebhook => 3,
     }

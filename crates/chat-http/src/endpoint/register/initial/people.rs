@@ -19,14 +19,18 @@ pub(super) fn users(request: &InitialStateRequest<'_>, state: &mut InitialState)
         profile_data: true,
         ..UserObjectFields::default()
     };
-    let (active, gone): (Vec<&User>, Vec<&User>) = sorted(request).into_iter().partition(|user| user.is_active);
+    let (system_bots, users): (Vec<&User>, Vec<&User>) =
+        sorted(request).into_iter().partition(|user| user.is_system_bot());
+    let (active, gone): (Vec<&User>, Vec<&User>) = users.into_iter().partition(|user| user.is_active);
     let shown = |users: Vec<&User>| -> Value {
         let shown = |user: &User| wire_format::user_object(request.realm, user, form.visible_to(request.user, user));
         users.into_iter().map(shown).collect()
     };
     state.put("realm_users", shown(active));
     state.put("realm_non_active_users", shown(gone));
-    state.put("cross_realm_bots", json!([]));
+    let form = UserObjectFields { is_active: true, ..form };
+    let system_bot = |bot: &User| wire_format::user_object(request.realm, bot, form.visible_to(request.user, bot));
+    state.put("cross_realm_bots", system_bots.into_iter().map(system_bot).collect::<Value>());
     oneself(request.user, state);
     permissions(request, state);
 }
@@ -70,7 +74,7 @@ fn permissions(request: &InitialStateRequest<'_>, state: &mut InitialState) {
 /// The user's own bots, and for administrators all.
 pub(super) fn bots(request: &InitialStateRequest<'_>, state: &mut InitialState) {
     let of_interest = |user: &&User| {
-        let owner = user.bot.as_ref().map(|bot| bot.owner_id);
+        let owner = user.bot.as_ref().filter(|_| !user.is_system_bot()).map(|bot| bot.owner_id);
         owner.is_some_and(|owner| request.user.is_administrator() || owner == Some(request.user.id))
     };
     state.put(
