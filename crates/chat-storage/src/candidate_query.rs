@@ -8,7 +8,7 @@ use chat_core::StoreError;
 use chat_core::id::{ChannelId, UserId};
 use chat_core::messages::narrow::{NarrowCandidate, NarrowCondition, ReadableChannelRange, ReadableMessageSelection};
 use chat_core::messages::topic_visibility_policy::{self, TopicVisibilityPolicy};
-use chat_core::model::message::{Conversation, MessageFlag, Recipient};
+use chat_core::model::message::{Conversation, MessageFlag, RESOLVED_TOPIC_PREFIX, Recipient};
 use chat_core::model::realm_snapshot::RealmSnapshot;
 use sql_engines::SqlDialect;
 use sqlx::SqlStr;
@@ -67,6 +67,8 @@ pub(crate) enum CandidateQuery {
     Mentioned(i64),
     /// What anyone reacted to, wherever it is.
     Reacted,
+    /// What is in resolved topics, wherever it is.
+    Resolved,
     /// What has all words of a search.
     Words(WordSearch),
     /// Recipients, each with a message up to which nothing is wanted, as JSON, and what is read of each.
@@ -177,6 +179,10 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
             }
             Self::Mentioned(_) => format!("{CANDIDATE} {} {JOIN_DIRECT}", mentions(order)),
             Self::Reacted => format!("{CANDIDATE} {} {JOIN_DIRECT}", reacted(order)),
+            Self::Resolved => {
+                let resolved = resolved("m");
+                format!("{CANDIDATE} message AS m {JOIN_DIRECT} WHERE {resolved} AND m.id > $1 AND m.id < $2")
+            }
             Self::Words(words) => words.sql((CANDIDATE, JOIN_DIRECT)),
             Self::Recipients(_, along) => {
                 let walks = Sql::render_template(dialect, &format!("{{of_each:{order}}}"));
@@ -193,7 +199,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
             Self::Words(..) => "w.rowid",
             _ => "m.id",
         };
-        let most = if *self == Self::Reacted { "CAST($3 AS BIGINT)" } else { MOST };
+        let most = if matches!(self, Self::Reacted | Self::Resolved) { "CAST($3 AS BIGINT)" } else { MOST };
         Sql::render_to_sql_str(dialect, &format!("{sql} ORDER BY {by} {order} LIMIT {most}"))
     }
 
@@ -224,7 +230,9 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
                 run!(reader, fetch_all: sqlx::query_as(sql.clone())
                 .bind(*id).bind(after).bind(before).bind(limit))
             }
-            Self::Reacted => run!(reader, fetch_all: sqlx::query_as(sql.clone()).bind(after).bind(before).bind(limit)),
+            Self::Reacted | Self::Resolved => {
+                run!(reader, fetch_all: sqlx::query_as(sql.clone()).bind(after).bind(before).bind(limit))
+            }
             Self::Feed(pairs) => {
                 let looked_at = limit.saturating_mul(FEED_FACTOR);
                 let rows: Vec<CandidateRow> = run!(reader, fetch_all: sqlx::query_as(sql.clone())
@@ -283,6 +291,11 @@ ORDER BY z.message_id {order} LIMIT CAST($3 AS BIGINT)) AS picked JOIN message A
     )
 }
 
+/// Returns the condition that a message of this alias is in a resolved topic, as the index of the schema says it.
+fn resolved(alias: &str) -> String {
+    format!("substr({alias}.topic, 1, 2) = '{RESOLVED_TOPIC_PREFIX}'")
+}
+
 /// Returns the index with the fewest candidates, as far as the narrow names one.
 fn by_terms(selection: &ReadableMessageSelection, place: RecipientScope) -> Option<CandidateQuery> {
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
@@ -298,6 +311,9 @@ fn by_terms(selection: &ReadableMessageSelection, place: RecipientScope) -> Opti
     }
     if let Some(source) = by_own_copies(selection) {
         return Some(source);
+    }
+    if !unread && asked().any(|condition| *condition == NarrowCondition::IsResolved) {
+        return Some(CandidateQuery::Resolved);
     }
     let sender = asked().find_map(|condition| match condition {
         NarrowCondition::Sender(user) => Some(user.0),

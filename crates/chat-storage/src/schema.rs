@@ -33,6 +33,7 @@ const SCHEMA: DatabaseSchema = DatabaseSchema {
         21 => "0021_word_contents.sql",
         22 => "0022_browser_sessions.sql",
         23 => "0023_subscription_references.sql",
+        24 => "0024_resolved_topics.sql",
     ),
 };
 

@@ -9,10 +9,11 @@ use chat_core::messages::narrow::{NarrowCondition, ReadableMessageSelection};
 use chat_core::messages::topic_visibility_policy::{self, TopicVisibilityPolicy};
 use chat_core::model::message::{RESOLVED_TOPIC_PREFIX, Recipient};
 use chat_core::model::realm_snapshot::RealmSnapshot;
+use serde_json::json;
 use sql_engines::SqlDialect;
 
 use super::word_search::WordSearch;
-use super::{CandidateQuery, MessageRange, ReadDirection, RecipientScope, asks_unread};
+use super::{CandidateQuery, MessageRange, ReadDirection, RecipientScope, asks_unread, resolved};
 use crate::flags::UserFlags;
 use crate::message_search;
 use crate::store::Shared;
@@ -34,8 +35,7 @@ impl WordScope {
     ///
     /// **Why**: most searches are answered by their first page, and pay for nothing else. One that is not, because few
     /// of the messages with a common word are among the two users, in a followed topic or unread, would read all
-    /// messages with the word. The index of SQLite intersects the words with the places instead; Postgres is told
-    /// where unread messages begin, and combines its own indexes for the rest.
+    /// messages with the word.
     pub(crate) async fn of(
         shared: &Shared,
         selection: &ReadableMessageSelection,
@@ -54,28 +54,104 @@ impl WordScope {
                 None => return Ok(Self { source: CandidateQuery::Nothing, after }),
             }
         }
-        if shared.db.dialect() == SqlDialect::Postgres || !shared.properties_indexed.load(Ordering::Acquire) {
-            return Ok(Self { source: CandidateQuery::Words(words.clone()), after });
-        }
-        let topics = ChosenTopics::of(&realm, selection.user_id);
-        let mut groups = topics.groups(&realm, selection);
+        let chosen = ChosenTopics::of(&realm, selection.user_id);
+        let mut places = chosen.asked(&realm, selection);
         if words.recipient.is_none() {
-            groups.push(topics.places(&realm, selection, &recipients));
+            places.push(chosen.heard(&realm, selection, &recipients));
         }
-        Ok(Self { source: narrowed(words, &groups), after })
+        if places.iter().any(Places::is_empty) {
+            return Ok(Self { source: CandidateQuery::Nothing, after });
+        }
+        let words = match shared.db.dialect() {
+            SqlDialect::Postgres => narrowed_by_rows(words, places, selection),
+            SqlDialect::Sqlite if shared.properties_indexed.load(Ordering::Acquire) => {
+                narrowed_by_index(words, &places)
+            }
+            SqlDialect::Sqlite => words.clone(),
+        };
+        Ok(Self { source: CandidateQuery::Words(words), after })
     }
 }
 
-/// Returns the words that have one property of each group beside them.
-fn narrowed(words: &WordSearch, groups: &[Vec<IndexedProperty<'_>>]) -> CandidateQuery {
-    if groups.iter().any(Vec::is_empty) {
-        return CandidateQuery::Nothing;
-    }
+/// The index of SQLite intersects the words with the places.
+fn narrowed_by_index(words: &WordSearch, places: &[Places]) -> WordSearch {
     let mut query = words.query.clone();
-    for group in groups.iter().filter(|group| group.len() <= PLACES_MAX) {
-        query = word_index::with_one_of(&query, group);
+    for properties in places.iter().map(Places::properties).filter(|properties| properties.len() <= PLACES_MAX) {
+        query = word_index::with_one_of(&query, &properties);
     }
-    CandidateQuery::Words(WordSearch { query, ..words.clone() })
+    WordSearch { query, ..words.clone() }
+}
+
+/// Postgres chooses between the words and the indexes of the places. Places that are all there are are left out:
+/// they would only be one more thing to compare.
+fn narrowed_by_rows(words: &WordSearch, mut places: Vec<Places>, selection: &ReadableMessageSelection) -> WordSearch {
+    let restricts = |condition: &NarrowCondition| {
+        matches!(
+            condition,
+            NarrowCondition::IsDirect
+                | NarrowCondition::DirectIncluding(_)
+                | NarrowCondition::PublicChannels
+                | NarrowCondition::WebPublicChannels
+                | NarrowCondition::InHome(_)
+        )
+    };
+    if !selection.terms.iter().any(|term| restricts(&term.condition)) {
+        places.retain(|places| places.recipients.is_empty() || !places.topics.is_empty());
+    }
+    WordSearch { places, ..words.clone() }
+}
+
+/// Places of which a message has to be in one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Places {
+    pub(crate) recipients: Vec<Recipient>,
+    /// Channel and topic key.
+    pub(crate) topics: Vec<(ChannelId, String)>,
+    /// Every topic that is resolved.
+    pub(crate) resolved: bool,
+}
+
+impl Places {
+    fn is_empty(&self) -> bool {
+        self.recipients.is_empty() && self.topics.is_empty() && !self.resolved
+    }
+
+    /// Returns them as the index of SQLite has them: topics without their channels, which the rules compare later.
+    fn properties(&self) -> Vec<IndexedProperty<'_>> {
+        let recipients = self.recipients.iter().map(|recipient| IndexedProperty::Recipient(i64::from(*recipient)));
+        let topics = self.topics.iter().map(|(_, key)| IndexedProperty::Topic(key));
+        let resolved = self.resolved.then_some(IndexedProperty::TopicPrefix(RESOLVED_TOPIC_PREFIX));
+        recipients.chain(topics).chain(resolved).collect()
+    }
+
+    /// Returns the condition on a message `m` of Postgres; its parameters are [`Places::values`], from this number on.
+    pub(crate) fn sql(&self, mut parameter: usize) -> String {
+        let mut either = Vec::new();
+        if !self.recipients.is_empty() {
+            either.push(format!(
+                "m.recipient_id = ANY(ARRAY(SELECT number::BIGINT FROM json_array_elements_text(${parameter}::JSON) AS number))"
+            ));
+            parameter += 1;
+        }
+        if !self.topics.is_empty() {
+            either.push(format!(
+                "(m.recipient_id, m.topic_key) IN (SELECT (pair ->> 0)::BIGINT, pair ->> 1
+    FROM json_array_elements(${parameter}::JSON) AS pair)"
+            ));
+        }
+        either.extend(self.resolved.then(|| resolved("m")));
+        format!("({})", either.join(" OR "))
+    }
+
+    /// Returns the parameters of [`Places::sql`].
+    pub(crate) fn values(&self) -> impl Iterator<Item = String> {
+        let recipients: Vec<i64> = self.recipients.iter().map(|recipient| i64::from(*recipient)).collect();
+        let topics: Vec<(i64, &str)> =
+            self.topics.iter().map(|(id, key)| (i64::from(Recipient::Channel(*id)), key.as_str())).collect();
+        let recipients = (!recipients.is_empty()).then(|| json!(recipients).to_string());
+        let topics = (!topics.is_empty()).then(|| json!(topics).to_string());
+        recipients.into_iter().chain(topics)
+    }
 }
 
 /// The topics for which the user chose a policy, as channel and topic key.
@@ -96,44 +172,39 @@ impl ChosenTopics {
     }
 
     /// Returns the recipients in which something can match.
-    fn places(
-        &self,
-        realm: &RealmSnapshot,
-        selection: &ReadableMessageSelection,
-        recipients: &[Recipient],
-    ) -> Vec<IndexedProperty<'_>> {
+    fn heard(&self, realm: &RealmSnapshot, selection: &ReadableMessageSelection, recipients: &[Recipient]) -> Places {
         let asks_home = asks(selection, &NarrowCondition::InHome(selection.user_id));
-        let heard: HashSet<ChannelId> = self.followed.iter().chain(&self.unmuted).map(|(id, _)| *id).collect();
+        let with_heard_topic: HashSet<ChannelId> =
+            self.followed.iter().chain(&self.unmuted).map(|(id, _)| *id).collect();
         let is_heard = |id: &ChannelId| {
             let subscription = realm.subscription(*id, selection.user_id);
-            subscription.is_some_and(|subscription| !subscription.is_muted) || heard.contains(id)
+            subscription.is_some_and(|subscription| !subscription.is_muted) || with_heard_topic.contains(id)
         };
-        let can_match = |recipient: &&Recipient| match recipient {
+        let can_match = |recipient: &Recipient| match recipient {
             Recipient::Channel(id) => !asks_home || is_heard(id),
             Recipient::Direct(_) => true,
         };
-        let recipients = recipients.iter().filter(can_match);
-        recipients.map(|recipient| IndexedProperty::Recipient(i64::from(*recipient))).collect()
+        Places { recipients: recipients.iter().copied().filter(can_match).collect(), ..Places::default() }
     }
 
-    /// Returns a group for each condition about topics: what can match has one property of it.
-    fn groups(&self, realm: &RealmSnapshot, selection: &ReadableMessageSelection) -> Vec<Vec<IndexedProperty<'_>>> {
+    /// Returns the places of each condition about topics.
+    fn asked(&self, realm: &RealmSnapshot, selection: &ReadableMessageSelection) -> Vec<Places> {
         let user = selection.user_id;
-        let mut groups = Vec::new();
+        let mut asked = Vec::new();
         if asks(selection, &NarrowCondition::IsFollowed(user)) {
-            groups.push(self.followed.iter().map(|(_, key)| IndexedProperty::Topic(key)).collect());
+            asked.push(Places { topics: self.followed.clone(), ..Places::default() });
         }
         if asks(selection, &NarrowCondition::IsMuted(user)) {
             let muted =
                 |id: &ChannelId| realm.subscription(*id, user).is_some_and(|subscription| subscription.is_muted);
             let channels = selection.readable_channels().into_iter().filter(muted);
-            let channels = channels.map(|id| IndexedProperty::Recipient(i64::from(Recipient::Channel(id))));
-            groups.push(self.muted.iter().map(|(_, key)| IndexedProperty::Topic(key)).chain(channels).collect());
+            let recipients = channels.map(Recipient::Channel).collect();
+            asked.push(Places { recipients, topics: self.muted.clone(), ..Places::default() });
         }
         if asks(selection, &NarrowCondition::IsResolved) {
-            groups.push(vec![IndexedProperty::TopicPrefix(RESOLVED_TOPIC_PREFIX)]);
+            asked.push(Places { resolved: true, ..Places::default() });
         }
-        groups
+        asked
     }
 }
 

@@ -9,6 +9,7 @@ use sql_engines::SqlDialect;
 use sqlx::SqlStr;
 
 use super::index_walk::marked;
+use super::word_scope::Places;
 use super::{CANDIDATE, CandidateQuery, JOIN_DIRECT, MOST, MessageRange, RecipientScope, WHOLE};
 use crate::dialect::Sql;
 use crate::engine::run;
@@ -26,10 +27,8 @@ macro_rules! read {
             let query = query.bind($stretch.after).bind($stretch.before).bind($limit);
             let numbers = $words.recipient.into_iter().chain($words.sender);
             let query = numbers.fold(query, |query, number| query.bind(number));
-            match &$words.topic {
-                Some(topic) => query.bind(topic),
-                None => query,
-            }
+            let texts = $words.topic.iter().cloned().chain($words.places.iter().flat_map(Places::values));
+            texts.fold(query, |query, text| query.bind(text))
         });
         rows.map_err(search_failed)?
     }};
@@ -51,6 +50,8 @@ pub(crate) struct WordSearch {
     pub(crate) marked: Option<i64>,
     /// Whether they have a reaction.
     pub(crate) reacted: bool,
+    /// Where else they have to be, on Postgres: in one of each.
+    pub(crate) places: Vec<Places>,
 }
 
 impl WordSearch {
@@ -86,14 +87,14 @@ impl WordSearch {
             None => CandidateQuery::Nothing,
             Some(query) => {
                 let reacted = asked().any(|asked| *asked == NarrowCondition::Has(HasOperand::Reaction));
-                CandidateQuery::Words(Self { query, recipient, sender, topic, marked, reacted })
+                CandidateQuery::Words(Self { query, recipient, sender, topic, marked, reacted, places: Vec::new() })
             }
         }
     }
 
     /// The statement without its order. The words drive it on SQLite, which would rather walk the whole recipient and
     /// look for the words in each message of it. Its parameters from `$5` on are the numbers that are asked for, then
-    /// the topic.
+    /// the topic and the places.
     pub(crate) fn sql(&self, (columns, join): (&str, &str)) -> String {
         let mut there: Vec<String> = Vec::new();
         let mut parameter = 5;
@@ -103,7 +104,14 @@ impl WordSearch {
                 parameter += 1;
             }
         }
-        there.extend(self.topic.iter().map(|_| format!(" AND {{not_indexed:m.topic_key}} = ${parameter}")));
+        if self.topic.is_some() {
+            there.push(format!(" AND {{not_indexed:m.topic_key}} = ${parameter}"));
+            parameter += 1;
+        }
+        for places in &self.places {
+            there.push(format!(" AND {}", places.sql(parameter)));
+            parameter += places.values().count();
+        }
         there.extend(self.marked.map(|bits| format!(" AND (m.marks & {bits}) <> 0")));
         if self.reacted {
             // By the number that the index has, so that a message without a reaction is not read.

@@ -1,10 +1,13 @@
 //! Every shape of a statement that finds messages, with values that make it hard: words that are in everything,
 //! channels with few messages, senders who are elsewhere.
 
+use chat_core::id::ChannelId;
+use chat_core::model::message::Recipient;
 use sql_engines::SqlDialect;
 
 use super::Pool;
 use crate::candidate_query::index_walk::IndexWalk;
+use crate::candidate_query::word_scope::Places;
 use crate::candidate_query::word_search::WordSearch;
 use crate::candidate_query::{CandidateQuery, ReadDirection};
 
@@ -19,6 +22,8 @@ pub(super) struct Shape {
     /// Whether it may sort on SQLite: what few walks found, not what a database holds.
     pub(super) sorts: bool,
     pub(super) pages_max: u64,
+    /// The engine that alone is asked in this way.
+    pub(super) only: Option<SqlDialect>,
     source: CandidateQuery,
     way: ReadDirection,
     /// What stands for its first and its last parameter.
@@ -37,7 +42,7 @@ impl Shape {
         };
         let between = ["0".to_owned(), i64::MAX.to_string(), "51".to_owned()];
         let values: Vec<String> = match self.source {
-            CandidateQuery::Reacted => between.into(),
+            CandidateQuery::Reacted | CandidateQuery::Resolved => between.into(),
             _ => [first].into_iter().chain(between).chain(self.last.iter().cloned()).collect(),
         };
         for (place, value) in values.iter().enumerate().rev() {
@@ -83,6 +88,7 @@ fn placed(way: ReadDirection) -> Vec<Shape> {
                 | CandidateQuery::Reacted
         ),
         pages_max: PAGES_MAX,
+        only: None,
         source,
         way,
         first: first.to_owned(),
@@ -101,6 +107,7 @@ fn placed(way: ReadDirection) -> Vec<Shape> {
         shape("stars", CandidateQuery::Marked(5, 1), "5", &["1"]),
         shape("mentions", CandidateQuery::Mentioned(5), "5", &[]),
         shape("what was reacted to", CandidateQuery::Reacted, "", &[]),
+        shape("what is in resolved topics", CandidateQuery::Resolved, "", &[]),
         Shape {
             // It reads rows with their texts, four times as many as are wanted.
             pages_max: 2 * PAGES_MAX,
@@ -130,23 +137,35 @@ fn searched(way: ReadDirection) -> Vec<Shape> {
         topic: None,
         marked: None,
         reacted: false,
+        places: Vec::new(),
     };
     let within = |query: &str| WordSearch { recipient: Some(14), ..words(query) };
     let shape = |name: &str, words: WordSearch| {
         let numbers = words.recipient.into_iter().chain(words.sender).map(|number| number.to_string());
-        let topic = words.topic.iter().map(|topic| format!("'{topic}'"));
+        let texts = words.topic.iter().cloned().chain(words.places.iter().flat_map(Places::values));
+        let texts = texts.map(|text| format!("'{text}'"));
         Shape {
+            only: (!words.places.is_empty()).then_some(SqlDialect::Postgres),
             name: format!("{name} {way:?}"),
             pool: Pool::Words,
             sorts: false,
             pages_max: 4 * PAGES_MAX,
-            last: numbers.chain(topic).collect(),
+            last: numbers.chain(texts).collect(),
             first: format!("'{}'", words.query.replace('\'', "''")),
             source: CandidateQuery::Words(words),
             way,
         }
     };
+    let in_places = |query: &str, places: Places| WordSearch { places: vec![places], ..words(query) };
+    let conversation = || Places { recipients: vec![Recipient::from(205)], ..Places::default() };
+    let topic = || Places { topics: vec![(ChannelId(7), "topic 3".to_owned())], ..Places::default() };
+    let resolved = || Places { resolved: true, ..Places::default() };
     vec![
+        shape("a common word in one of few conversations", in_places("all", conversation())),
+        shape("a common word in a followed topic", in_places("all", topic())),
+        shape("a common word in resolved topics, of which there are none", in_places("all", resolved())),
+        shape("a rare word in one of few conversations", in_places("rare", conversation())),
+        shape("a rare word in a followed topic", in_places("rare", topic())),
         shape("a common word", words("all")),
         shape("a rare word", words("rare")),
         shape("words that are never together", words("old new")),

@@ -199,7 +199,8 @@ on_each_engine! {
 fn foreign_keys_of_schema_22(home: &Home) -> &'static [&'static str] {
     if home.is_postgres() {
         &[
-            "DELETE FROM schema_file WHERE number = 23",
+            "DROP INDEX message_resolved",
+            "DELETE FROM schema_file WHERE number >= 23",
             "ALTER TABLE subscription
              ADD CONSTRAINT subscription_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel (id),
              ADD CONSTRAINT subscription_user_id_fkey FOREIGN KEY (user_id) REFERENCES account (id)",
@@ -209,7 +210,8 @@ fn foreign_keys_of_schema_22(home: &Home) -> &'static [&'static str] {
         ]
     } else {
         &[
-            "DELETE FROM schema_file WHERE number = 23",
+            "DROP INDEX message_resolved",
+            "DELETE FROM schema_file WHERE number >= 23",
             "ALTER TABLE subscription RENAME TO new_subscription",
             "ALTER TABLE subscription_span RENAME TO new_span",
             "CREATE TABLE subscription (

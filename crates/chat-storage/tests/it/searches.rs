@@ -176,9 +176,9 @@ on_each_engine! {
         let event = || (crate::home::NOW_S, notice(chat_core::event_log::event::EventAudience::Everyone, "f"));
         store.change_flag(READER, read(true), &decided_copies(&store, &all), event()).await.unwrap();
         assert_eq!(newest(&store, &unread).await, [0; 0]);
-        let again = [MessageId(1_500), MessageId(18_003)];
+        let again = [MessageId(18_003), MessageId(20_500)];
         store.change_flag(READER, read(false), &decided_copies(&store, &again), event()).await.unwrap();
-        assert_eq!(newest(&store, &unread).await, [1_500, 18_003]);
+        assert_eq!(newest(&store, &unread).await, [18_003, 20_500]);
         store.flush_and_close().await;
     }
 
