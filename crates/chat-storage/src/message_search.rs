@@ -133,8 +133,8 @@ impl<'a> MessageSearch<'a> {
 
     /// Returns whether texts are looked at: the narrow asks for more than an index of words tells, or the words were
     /// not what the candidates were found by.
-    fn asks_wording(&self) -> bool {
-        self.selection.needs_message_text() || self.selection.search_words().is_some() && !self.source.finds_words()
+    fn asks_wording(&self, source: &CandidateQuery) -> bool {
+        self.selection.needs_message_text() || self.selection.search_words().is_some() && !source.finds_words()
     }
 
     /// Returns the reader's flags of these candidates, in their order, as the database has them.
@@ -165,8 +165,8 @@ impl<'a> MessageSearch<'a> {
     ) -> Result<(Vec<SearchHit>, bool), StoreError> {
         let mut found = Vec::new();
         let first = (want + 1).clamp(PAGE_MIN, PAGE_MAX);
-        let most = if self.asks_wording() { first.max(TEXTS_MAX) } else { PAGE_MAX };
         let mut limit = first;
+        let mut is_first = true;
         let mut scope: Option<WordScope> = None;
         loop {
             if self.ends.is_some_and(|ends| Instant::now() > ends) {
@@ -174,10 +174,11 @@ impl<'a> MessageSearch<'a> {
             }
             let read = i64::try_from(limit).unwrap_or(i64::MAX);
             // Of the first page most are shown; where it is not enough, few of those that follow are.
-            let page = match &scope {
-                None if limit == first => self.first_page(stretch, read).await?,
-                None => page(self.shared, &self.source, stretch, read).await?,
-                Some(scope) => page(self.shared, &scope.source, stretch, read).await?,
+            let source = scope.as_ref().map_or(&self.source, |scope| &scope.source);
+            let page = if is_first {
+                self.first_page(stretch, read).await?
+            } else {
+                page(self.shared, source, stretch, read).await?
             };
             let exhausted = page.len() < limit;
             if let Some(SearchHit { candidate: last, .. }) = page.last() {
@@ -186,7 +187,7 @@ impl<'a> MessageSearch<'a> {
                     ReadDirection::Newer => stretch.after = last.id.0,
                 }
             }
-            for hit in self.admitted(page).await? {
+            for hit in self.admitted(page, source).await? {
                 if found.len() == want {
                     return Ok((found, false));
                 }
@@ -195,7 +196,9 @@ impl<'a> MessageSearch<'a> {
             if exhausted {
                 return Ok((found, true));
             }
+            let most = if self.asks_wording(source) { first.max(TEXTS_MAX) } else { PAGE_MAX };
             limit = limit.saturating_mul(PAGE_GROWTH).min(most);
+            is_first = false;
             if let (None, CandidateQuery::Words(words)) = (&scope, &self.source) {
                 let narrower = WordScope::of(self.shared, self.selection, words).await?;
                 stretch.after = stretch.after.max(narrower.after);
@@ -216,8 +219,8 @@ impl<'a> MessageSearch<'a> {
         page(self.shared, &self.source, stretch, limit).await
     }
 
-    async fn admitted(&self, mut page: Vec<SearchHit>) -> Result<Vec<SearchHit>, StoreError> {
-        let asks_wording = self.asks_wording();
+    async fn admitted(&self, mut page: Vec<SearchHit>, source: &CandidateQuery) -> Result<Vec<SearchHit>, StoreError> {
+        let asks_wording = self.asks_wording(source);
         if asks_wording {
             page = with_wording(self.shared, page).await?;
         }

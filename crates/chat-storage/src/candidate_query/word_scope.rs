@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use chat_core::StoreError;
 use chat_core::id::{ChannelId, UserId};
-use chat_core::messages::narrow::{NarrowCondition, ReadableMessageSelection};
+use chat_core::messages::narrow::{HasOperand, NarrowCondition, ReadableMessageSelection};
 use chat_core::messages::topic_visibility_policy::{self, TopicVisibilityPolicy};
 use chat_core::model::message::{RESOLVED_TOPIC_PREFIX, Recipient};
 use chat_core::model::realm_snapshot::RealmSnapshot;
@@ -14,6 +14,8 @@ use sql_engines::SqlDialect;
 
 use super::word_search::WordSearch;
 use super::{CandidateQuery, MessageRange, ReadDirection, RecipientScope, asks_unread, resolved};
+use crate::engine::run;
+use crate::fault::failed;
 use crate::flags::UserFlags;
 use crate::message_search;
 use crate::store::Shared;
@@ -21,6 +23,13 @@ use crate::word_index::{self, IndexedProperty};
 
 /// Most places that are named to the index of words: it looks at each of them for every message that it passes.
 const PLACES_MAX: usize = 1_000;
+
+/// Most messages with a reaction of which the texts are compared with the words.
+const REACTED_MAX: i64 = 500;
+
+const REACTED: &str = "SELECT count(*) FROM (
+    SELECT DISTINCT message_id FROM reaction ORDER BY message_id LIMIT CAST($1 AS BIGINT)
+) AS reacted";
 
 /// What is left of a search by words.
 pub(crate) struct WordScope {
@@ -62,15 +71,29 @@ impl WordScope {
         if places.iter().any(Places::is_empty) {
             return Ok(Self { source: CandidateQuery::Nothing, after });
         }
-        let words = match shared.db.dialect() {
-            SqlDialect::Postgres => narrowed_by_rows(words, places, selection),
-            SqlDialect::Sqlite if shared.properties_indexed.load(Ordering::Acquire) => {
-                narrowed_by_index(words, &places)
+        let mut words = words.clone();
+        if asks(selection, &NarrowCondition::Has(HasOperand::Reaction)) {
+            if few_have_reactions(shared).await? {
+                return Ok(Self { source: CandidateQuery::Reacted, after });
             }
-            SqlDialect::Sqlite => words.clone(),
+            words.reacted = true;
+        }
+        let words = match shared.db.dialect() {
+            SqlDialect::Postgres => narrowed_by_rows(&words, places, selection),
+            SqlDialect::Sqlite if shared.properties_indexed.load(Ordering::Acquire) => {
+                narrowed_by_index(&words, &places)
+            }
+            SqlDialect::Sqlite => words,
         };
         Ok(Self { source: CandidateQuery::Words(words), after })
     }
+}
+
+/// Returns whether so few messages have a reaction that their texts are compared with the words.
+async fn few_have_reactions(shared: &Shared) -> Result<bool, StoreError> {
+    let most = REACTED_MAX + 1;
+    let counted: i64 = run!(shared.db.reader(), fetch_one: sqlx::query_scalar(REACTED).bind(most)).map_err(failed)?;
+    Ok(counted < most)
 }
 
 /// The index of SQLite intersects the words with the places.

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use chat_core::StoreError;
-use chat_core::messages::narrow::{HasOperand, NarrowCandidate, NarrowCondition, ReadableMessageSelection};
+use chat_core::messages::narrow::{NarrowCandidate, NarrowCondition, ReadableMessageSelection};
 use chat_core::text_processing::search_words::SearchWords;
 use sql_engines::SqlDialect;
 use sqlx::SqlStr;
@@ -48,7 +48,7 @@ pub(crate) struct WordSearch {
     pub(crate) topic: Option<String>,
     /// A bit of what they have in them.
     pub(crate) marked: Option<i64>,
-    /// Whether they have a reaction.
+    /// Whether they are looked for among messages with a reaction alone. A first page is read without that.
     pub(crate) reacted: bool,
     /// Where else they have to be, on Postgres: in one of each.
     pub(crate) places: Vec<Places>,
@@ -86,8 +86,8 @@ impl WordSearch {
         match word_index::query(shared.db.dialect(), sought, &properties) {
             None => CandidateQuery::Nothing,
             Some(query) => {
-                let reacted = asked().any(|asked| *asked == NarrowCondition::Has(HasOperand::Reaction));
-                CandidateQuery::Words(Self { query, recipient, sender, topic, marked, reacted, places: Vec::new() })
+                let (reacted, places) = (false, Vec::new());
+                CandidateQuery::Words(Self { query, recipient, sender, topic, marked, reacted, places })
             }
         }
     }

@@ -46,6 +46,11 @@ const DIRECT: &str = "INSERT INTO direct (recipient_id, users) VALUES (901, '2,3
 const DIRECT_USERS: &str = "INSERT INTO direct_user (user_id, recipient_id) VALUES (2, 901), (3, 901)";
 const DIRECTS: &str = "UPDATE message SET recipient_id = 901, topic = '', topic_key = '' WHERE id IN (3003, 18003)";
 const HEAD: &str = "UPDATE log_head SET last_event = 21000, pruned = 21000 WHERE one = 1";
+const FEW_REACTIONS: &str = "INSERT INTO reaction (message_id, user_id, kind, code, name, event_id) VALUES
+    (1600, 2, 'unicode_emoji', '1f44d', 'thumbs_up', 1), (19003, 2, 'unicode_emoji', '1f44d', 'thumbs_up', 1)";
+/// More than are compared one by one.
+const MANY_REACTIONS: &str = "INSERT INTO reaction (message_id, user_id, kind, code, name, event_id)
+SELECT id, 3, 'unicode_emoji', '1f44d', 'thumbs_up', 1 FROM message WHERE id > 5000 AND id <= 6000";
 /// On SQLite beside the properties that a search may be narrowed by.
 const WORDS_SQLITE: &str = "INSERT INTO message_words (rowid, words)
 SELECT id, content || ' \u{a7}' || recipient_id || ' \u{a4}' || sender_id || ' \u{b6}' || lower(hex(topic_key))
@@ -179,6 +184,21 @@ on_each_engine! {
         let again = [MessageId(18_003), MessageId(20_500)];
         store.change_flag(READER, read(false), &decided_copies(&store, &again), event()).await.unwrap();
         assert_eq!(newest(&store, &unread).await, [18_003, 20_500]);
+        store.flush_and_close().await;
+    }
+
+    async fn a_common_word_beside_few_and_many_reactions_finds_what_has_both(home) {
+        let store = filled(&home, None).await;
+        let reacted = [(search("common"), false), (NarrowCondition::Has(HasOperand::Reaction), false)];
+        assert_eq!(newest(&store, &reacted).await, [0; 0]);
+        home.ask(FEW_REACTIONS).await;
+        assert_eq!(newest(&store, &reacted).await, [1_600, 19_003]);
+        let seldom = [(search("seldom"), false), (NarrowCondition::Has(HasOperand::Reaction), false)];
+        assert_eq!(newest(&store, &seldom).await, [0; 0]);
+        home.ask(MANY_REACTIONS).await;
+        assert_eq!(newest(&store, &seldom).await, [5_001]);
+        let even = [(search("even"), false), (NarrowCondition::Has(HasOperand::Reaction), false)];
+        assert_eq!(newest(&store, &even).await, (5_961..6_000).filter(|id| id % 2 == 0).chain([6_000]).collect::<Vec<_>>());
         store.flush_and_close().await;
     }
 
