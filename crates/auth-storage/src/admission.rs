@@ -38,10 +38,10 @@ LEFT JOIN organization ON organization.id = asked.value ->> 1";
 /// A row of the statements: place in the batch, whether the claim holds, the two versions.
 type Row = (i64, bool, Option<i64>, Option<i64>);
 
-/// The task that claims the `jti` of token requests, many in one statement, and the handle to it; one per process.
+/// The handle to the task that claims the `jti`s of token requests, many in one statement; one per process.
 ///
-/// [`JtiClaimTask::drain_and_stop`] ends it after what waits was answered; dropped without that, it ends at
-/// once and what waits fails.
+/// [`JtiClaimTask::drain_and_stop`] ends it after the waiting requests are answered; when it is dropped without that,
+/// it ends at once and the waiting requests fail.
 #[derive(Debug)]
 pub struct JtiClaimTask(Batcher<Claims>);
 
@@ -76,13 +76,12 @@ impl JtiClaimTask {
         })))
     }
 
-    /// Returns when the task has ended although it was not stopped.
+    /// Waits until the task has ended although it was not stopped.
     pub async fn wait_for_unexpected_end(&self) -> UnexpectedTaskEnd {
         poll_fn(|context| self.0.poll_ended(context)).await
     }
 
-    /// Answers the waiting requests, accepts no more, and returns when the task has ended; further calls do nothing.
-    /// Once is enough; again does nothing.
+    /// Answers the waiting requests, accepts no more, and returns when the task has ended. Further calls do nothing.
     pub async fn drain_and_stop(&self) {
         self.0.stop().await;
     }

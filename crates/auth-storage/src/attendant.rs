@@ -104,7 +104,7 @@ impl Attendant {
         self.canceller.clone()
     }
 
-    /// Returns when the database does not answer.
+    /// Waits until the database does not answer.
     pub(crate) async fn stalled(&self) {
         let mut stalled = self.stalled.clone();
         if stalled.wait_for(|is_stalled| *is_stalled).await.is_err() {

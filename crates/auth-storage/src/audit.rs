@@ -3,11 +3,11 @@
 //! Whoever records puts the record in a queue and goes on; one task writes what has gathered. A
 //! queue that is full drops what comes, counts it (`audit_events_lost_total`) and says so in the log
 //! once until it is empty again: an auditor is told that something is missing, and nobody waits.
-//! Refusals that anybody can cause do not go through the queue, but are summed up ([`alike`]).
+//! Refusals that anybody can cause do not go through the queue, but are summed up ([`refusal_aggregation`]).
 //! What waits is lost with the process when that is killed; what it stops orderly, it writes.
 
-mod alike;
 mod event;
+mod refusal_aggregation;
 mod retention;
 
 use std::future::poll_fn;
@@ -29,7 +29,7 @@ use crate::db::AuthDatabase;
 use crate::engine::Tx;
 use crate::resources::{append, upsert};
 
-use alike::{Entry, Refusals};
+use refusal_aggregation::{Entry, Refusals};
 
 /// Most records that wait to be written.
 const WAITING_MAX: usize = 8192;
@@ -42,10 +42,10 @@ const GATHER: Duration = Duration::from_millis(250);
 const ATTEMPTS: u32 = 10;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The task that writes audit records, and the handle to it; one per process.
+/// The handle to the task that writes audit records; one per process.
 ///
-/// [`AuditLogWriter::drain_and_stop`] ends it after what waits was written; dropped without that, it ends at once
-/// and what waits is lost.
+/// [`AuditLogWriter::drain_and_stop`] ends it after the waiting records are written; when it is dropped without that,
+/// it ends at once and the waiting records are lost.
 #[derive(Debug)]
 pub struct AuditLogWriter {
     queue: mpsc::Sender<Entry>,
@@ -74,7 +74,7 @@ impl AuditLogWriter {
         Self { queue, refusals, losing, worker: Mutex::new(Some(Worker { stop, tasks })) }
     }
 
-    /// Returns when the task has ended although it was not stopped.
+    /// Waits until the task has ended although it was not stopped.
     pub async fn wait_for_unexpected_end(&self) -> UnexpectedTaskEnd {
         poll_fn(|context| {
             let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,8 +83,7 @@ impl AuditLogWriter {
         .await
     }
 
-    /// Writes the waiting records, accepts no more, and returns when the task has ended; further calls do nothing. Once
-    /// is enough; again does nothing.
+    /// Writes the waiting records, accepts no more, and returns when the task has ended. Further calls do nothing.
     pub async fn drain_and_stop(&self) {
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Worker { stop, mut tasks }) = worker {
@@ -141,7 +140,7 @@ impl Writer {
         let Ok(kind) = event::TYPE.parse::<ResourceType>() else {
             return;
         };
-        let mut intervals = tokio::time::interval(alike::INTERVAL);
+        let mut intervals = tokio::time::interval(refusal_aggregation::INTERVAL);
         intervals.reset();
         let mut batch = Vec::with_capacity(BATCH_MAX);
         loop {

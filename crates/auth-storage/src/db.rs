@@ -70,8 +70,7 @@ fn files(data_dir: &Path) -> SqliteDataDir {
     SqliteDataDir::new(data_dir, "auth")
 }
 
-/// The authorization database; a clone is another handle to it. Cloning it is cheap and gives another handle on the
-/// same one.
+/// The authorization database. A clone is another handle to the same one and cheap.
 #[derive(Debug, Clone)]
 pub struct AuthDatabase(Arc<Inner>);
 
@@ -107,14 +106,14 @@ struct SqlitePools {
 }
 
 impl AuthDatabase {
-    /// Connections to Postgres that suit a node with a few cores.
+    /// The default maximum number of connections to Postgres, which suits a node with a few cores.
     pub const DEFAULT_POSTGRES_CONNECTIONS: u32 = 16;
 
     /// The default time limit of one search.
     pub const DEFAULT_SEARCH_TIME_LIMIT: Duration = Duration::from_secs(5);
 
-    /// Opens the database and updates its schema, with [`AuthDatabase::DEFAULT_SEARCH_TIME_LIMIT`] as the time limit of
-    /// searches.
+    /// Opens the database as [`AuthDatabase::open_with_search_limit`] does, with
+    /// [`AuthDatabase::DEFAULT_SEARCH_TIME_LIMIT`].
     ///
     /// # Errors
     /// See [`DatabaseOpenError`]. Nothing is left open then.
@@ -125,9 +124,9 @@ impl AuthDatabase {
     /// Opens the database with a time limit for searches, and updates its schema under a lock, so that several nodes
     /// may start at once.
     ///
-    /// With a `postgres://` URL, at most `connections` connections to that database, of which a quarter and at least
-    /// one run searches and nothing else; without one, the SQLite file `auth.db` in `data_dir`, which is created,
-    /// readable by its owner alone, when it does not exist. A statement of a search ends after `search_time`.
+    /// With a `postgres://` URL, opens at most `connections` connections to that database, of which a quarter and at
+    /// least one run searches only; without one, the SQLite file `auth.db` in `data_dir`, which is created when it does
+    /// not exist, readable by its owner alone. A statement of a search is ended after `search_time`.
     ///
     /// # Errors
     /// See [`DatabaseOpenError`]. Nothing is left open then.
@@ -242,20 +241,20 @@ impl AuthDatabase {
         Ok(())
     }
 
-    /// Returns an error unless the database accepts a write, by committing one row.
+    /// Returns an error unless the database accepts writes, by committing one row.
     ///
-    /// A SQLite database whose writer is busy with a longer transaction takes writes, so while that lasts, for half a
-    /// minute at most, it is enough that the database answers.
+    /// A SQLite database whose writer is busy with a longer transaction accepts writes, so for up to 30 seconds after
+    /// the last successful write it is enough that it answers a query.
     ///
     /// # Errors
-    /// When it does not, after a second at most.
+    /// When the write fails or does not end within 700 ms, and the query on a busy SQLite database fails too.
     pub async fn check_writable(&self) -> Result<(), sqlx::Error> {
         let write = async { run!(self.writer(), execute: sqlx::query(WriteProbe::WRITE_STATEMENT)) };
         self.0.probe.check_writable(self.dialect(), write, self.ping()).await
     }
 
-    /// Returns once the database has not answered for some seconds, at once while that lasts, and never on SQLite.
-    /// Never on SQLite, whose waits end by themselves.
+    /// Waits until the database has not answered for some seconds; returns at once while that lasts, and never on
+    /// SQLite, whose waits end by themselves.
     pub async fn wait_until_stalled(&self) {
         match &self.0.pools {
             PerEngine::Postgres(pools) => pools.attendant.stalled().await,
@@ -263,7 +262,7 @@ impl AuthDatabase {
         }
     }
 
-    /// Returns when a background task of the database has ended although the database was not closed.
+    /// Waits until a background task of the database has ended although the database was not closed.
     pub async fn wait_for_unexpected_task_end(&self) -> UnexpectedTaskEnd {
         poll_fn(|context| {
             let Inner { pools, shared, .. } = &*self.0;
@@ -279,11 +278,12 @@ impl AuthDatabase {
     /// Runs `work` under the startup lock, which only one node of the deployment or one process on the data directory
     /// holds at a time.
     ///
-    /// The lock belongs to a connection (on SQLite: to an open file), so a node that dies gives
-    /// it back. `work` may use the database as it likes; it must not take the lock again.
+    /// The lock belongs to a connection (on SQLite to an open file), so a node that dies releases it. `work` may use
+    /// the database in any way, but must not take the lock again.
     ///
     /// # Errors
-    /// When the lock cannot be taken; `work` has not run then.
+    /// [`StartupLockError`] when the lock cannot be acquired, and `work` was not run then; also when it cannot be
+    /// released afterwards.
     pub async fn with_startup_lock<T>(&self, work: impl Future<Output = T>) -> Result<T, StartupLockError> {
         match &self.0.pools {
             PerEngine::Postgres(PgPools { all: pool, .. }) => {
@@ -306,14 +306,14 @@ impl AuthDatabase {
         }
     }
 
-    /// Runs SQL that a user wrote, one or more statements, in one transaction and in the dialect of the engine.
+    /// Runs SQL that a user wrote, one or more statements in the dialect of the engine, in one transaction.
     ///
-    /// It has a session of its own that ends with it: nothing it sets, and no transaction it ends
-    /// or leaves open, reaches anybody else.
+    /// The transaction has a dedicated session that ends with it: no other caller is affected by what the SQL sets, or
+    /// by a transaction that it ends or leaves open.
     ///
     /// # Errors
-    /// The outer error means the engine failed, the inner one that it refused the SQL; nothing of
-    /// it was kept in either case, unless the SQL itself ended the transaction.
+    /// The outer error means that the engine failed, the inner one that it refused the SQL. In either case nothing is
+    /// stored, unless the SQL itself ended the transaction.
     pub async fn run_user_sql(&self, sql: &str) -> Result<Result<(), UserSqlError>, sqlx::Error> {
         let session = self.session().await?;
         let mut tx = session.begin().await?;
@@ -354,7 +354,7 @@ impl AuthDatabase {
         self.0.pools.dialect()
     }
 
-    /// Returns where a single statement that only reads runs, all it finds at once.
+    /// Returns the connections for a single statement that only reads; its rows are returned all at once.
     pub(crate) fn reader(&self) -> PerEngine<&PgPool, &Readers> {
         match &self.0.pools {
             PerEngine::Postgres(pools) => PerEngine::Postgres(&pools.all),
@@ -362,8 +362,8 @@ impl AuthDatabase {
         }
     }
 
-    /// Returns where a statement of a search runs, all it finds at once: on connections of searches, and not for longer
-    /// than a search may.
+    /// Returns the connections of searches, whose statements are ended after [`AuthDatabase::search_time`]; rows are
+    /// returned all at once.
     pub(crate) fn searcher(&self) -> PerEngine<&PgSearchers, &Readers> {
         match &self.0.pools {
             PerEngine::Postgres(pools) => PerEngine::Postgres(&pools.searchers),
@@ -382,7 +382,7 @@ impl AuthDatabase {
         self.0.few.store(few, Ordering::Relaxed);
     }
 
-    /// Returns how long a search may run.
+    /// Returns the time limit of a statement of a search.
     pub(crate) fn search_time(&self) -> Duration {
         self.0.search_time
     }
@@ -394,7 +394,7 @@ impl AuthDatabase {
         turn.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)
     }
 
-    /// Returns where a single statement that writes runs, a transaction by itself.
+    /// Returns the connections for a single statement that writes, which is a transaction by itself.
     pub(crate) fn writer(&self) -> PerEngine<&PgPool, &SqlitePool> {
         match &self.0.pools {
             PerEngine::Postgres(pools) => PerEngine::Postgres(&pools.all),
@@ -402,7 +402,8 @@ impl AuthDatabase {
         }
     }
 
-    /// Returns where one statement may insert inside a query, and where transactions share a commit.
+    /// Returns the connections on which one statement may insert inside a query (Postgres), or transactions share a
+    /// commit (SQLite).
     pub(crate) fn fastest(&self) -> PerEngine<&PgPool, &GroupCommit> {
         match &self.0.pools {
             PerEngine::Postgres(pools) => PerEngine::Postgres(&pools.all),
@@ -410,27 +411,27 @@ impl AuthDatabase {
         }
     }
 
-    /// Returns where resources are read by id, many at once.
+    /// Returns the batcher that reads resources by id.
     pub(crate) fn reads(&self) -> &Reading {
         &self.0.shared.reads
     }
 
-    /// Returns where visits are read, many at once.
+    /// Returns the batcher that reads the states of authorizations.
     pub(crate) fn visits(&self) -> &Batcher<Visits> {
         &self.0.shared.visits
     }
 
-    /// Returns where codes under grants that are there are stored, many at once.
+    /// Returns the batcher that inserts codes under existing grants.
     pub(crate) fn codes(&self) -> &Batcher<Inserts<AuthorizationCodeRecord>> {
         &self.0.shared.codes
     }
 
-    /// Returns where opaque tokens of Clients are stored, many at once.
+    /// Returns the batcher that inserts opaque tokens of Clients.
     pub(crate) fn opaque_tokens(&self) -> &Batcher<Inserts<IssuedOpaque>> {
         &self.0.shared.opaque_tokens
     }
 
-    /// Returns where the status of callers is read, many at once.
+    /// Returns the batcher that reads the status of callers.
     pub(crate) fn statuses(&self) -> &Batcher<CallerStatuses> {
         &self.0.shared.statuses
     }
@@ -525,7 +526,7 @@ impl AuthDatabase {
 pub(crate) struct Session(PerEngine<PgPool, SqlitePool>);
 
 impl Session {
-    /// Returns where statements run outside of any transaction, all on the one connection.
+    /// Returns the one connection, on which statements run outside of any transaction.
     pub(crate) fn pool(&self) -> PerEngine<&PgPool, &SqlitePool> {
         match &self.0 {
             PerEngine::Postgres(pool) => PerEngine::Postgres(pool),

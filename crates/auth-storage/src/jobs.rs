@@ -11,12 +11,12 @@
 //! second copy of what is exported until the job expires, a packed one.
 
 mod export;
+mod group_expiry;
+mod job_audit;
 mod matching;
-mod over;
 mod packing;
 mod people;
 mod rows;
-mod told;
 mod worker;
 
 use std::fmt;
@@ -37,17 +37,17 @@ use crate::fault::fhir;
 
 use worker::Worker;
 
-/// The settings of background jobs: FHIR base URL, format, jobs at once, and clock.
+/// The settings of background jobs: FHIR base URL, format, number of concurrent jobs, and clock.
 #[derive(Clone)]
 pub struct JobSettings {
-    /// The address of our own FHIR endpoint, without a slash at the end.
+    /// The base URL of this server's FHIR endpoint, without a slash at the end.
     pub fhir_base: String,
-    /// Whether `/fhir` stores the native spelling.
+    /// True when `/fhir` stores the native format.
     pub correct_format: bool,
-    /// Jobs a node works on at once; 0 leaves them to other nodes.
+    /// Most jobs that this node works on concurrently; 0 leaves them to other nodes.
     pub at_once: usize,
-    /// The time, microseconds since the UNIX epoch. Nodes compare their leases by it: their clocks may differ by a few
-    /// seconds and not by half a minute.
+    /// Returns the current time in UNIX microseconds. Nodes compare their leases by it, so their clocks may differ by a
+    /// few seconds but not by half a minute.
     pub now_us: Arc<dyn Fn() -> i64 + Send + Sync>,
 }
 
@@ -62,10 +62,10 @@ impl fmt::Debug for JobSettings {
     }
 }
 
-/// The queue of background jobs, and this node's worker tasks; one per process.
+/// The queue of background jobs, and the handle to this node's worker tasks; one per process.
 ///
-/// [`JobQueue::stop_and_release_jobs`] ends them after their current steps; dropped without that, they end at once, and
-/// another node goes on when their leases have run out.
+/// [`JobQueue::stop_and_release_jobs`] ends the tasks after their current steps. When it is dropped without that, they
+/// end at once, and another node continues when their leases have expired.
 #[derive(Debug)]
 pub struct JobQueue {
     db: AuthDatabase,
@@ -101,28 +101,28 @@ impl JobQueue {
         let _ = self.stop.send(true);
     }
 
-    /// Stops the worker tasks after their current steps and releases their jobs to other nodes; further calls do
-    /// nothing. Again does nothing.
+    /// Stops the worker tasks after their current steps, and releases their jobs to other nodes. Further calls do
+    /// nothing.
     pub async fn stop_and_release_jobs(&self) {
         self.request_stop();
         let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         tasks.join_all().await;
     }
 
-    /// Returns when a worker task has ended although it was not stopped.
+    /// Waits until a worker task has ended although it was not stopped.
     pub async fn wait_for_unexpected_end(&self) -> UnexpectedTaskEnd {
         poll_fn(|context| self.tasks.lock().unwrap_or_else(PoisonError::into_inner).poll_unexpected_end(context)).await
     }
 
-    /// Deletes jobs that ended before `before_us` (unix microseconds) with their files, and returns the number of jobs.
-    /// Returns how many. Groups and Consents that a match made stay: they are for what comes after it. Only Groups
-    /// whose time is over are no longer active from now on, and go ninety days later.
+    /// Deletes the jobs that ended before `before_us`, UNIX microseconds, with their files, and returns their number.
+    /// Groups and Consents that a match made stay for later exports; only Groups whose period is over are set to
+    /// inactive, and deleted ninety days later.
     ///
     /// # Errors
-    /// [`StoreError`]; what was deleted until then stays deleted.
+    /// [`StoreError`]; jobs that are deleted by then stay deleted.
     pub async fn delete_jobs_ended_before(&self, before_us: i64) -> Result<u64, StoreError> {
         let forgotten = rows::forget_before(&self.db, before_us).await.map_err(fhir)?;
-        let groups = over::end(&self.db, (self.settings.now_us)()).await?;
+        let groups = group_expiry::end(&self.db, (self.settings.now_us)()).await?;
         tracing::debug!(groups, "Groups whose time is over were ended");
         Ok(forgotten)
     }

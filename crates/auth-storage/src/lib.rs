@@ -48,19 +48,19 @@ mod replay;
 
 mod audit;
 
+mod client_store;
 mod jobs;
 mod keys;
 mod members;
 mod migration;
 mod packages;
-mod parties;
 mod patients;
 mod pg_searchers;
 mod pools;
-mod question;
 mod readers;
 mod resources;
 mod search;
+mod sql_policy;
 mod tokens;
 
 mod attendant;

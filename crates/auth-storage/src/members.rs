@@ -9,14 +9,14 @@
 //! is FULL) and Postgres too unless it is told otherwise: what was answered survives a process that
 //! is killed and a machine that loses its power.
 
+mod authorization_states;
 mod codes;
 mod families;
 mod grants;
 mod sessions;
-mod visits;
 
-mod at_once;
-mod together;
+mod postgres;
+mod sqlite;
 
 use async_trait::async_trait;
 use oauth_core::ports::{
@@ -34,9 +34,9 @@ use crate::dialect::Sql;
 use crate::fault::oauth;
 use crate::tokens::forget;
 
-use visits::Visitor;
+use authorization_states::Visitor;
 
-pub(crate) use visits::Visits;
+pub(crate) use authorization_states::Visits;
 
 /// Statements that delete what ended before `$1`, at most `$2` rows each.
 static FORGET: [Sql; 5] = [
@@ -184,8 +184,8 @@ impl ConsentGrantStore for AuthDatabase {
 }
 
 impl AuthDatabase {
-    /// Deletes sessions, codes, launches, refresh tokens and token families that ended before `now_s` (unix seconds),
-    /// and returns the number of rows.
+    /// Deletes the sessions, codes, launches, refresh tokens and token families that ended before `now_s`, UNIX
+    /// seconds, and returns the number of rows.
     ///
     /// # Errors
     /// [`StoreError`]; rows that are deleted by then stay deleted.

@@ -1,7 +1,7 @@
 //! Running migrations: with the row that says so, before it, or by an id of their own.
 
-mod alone;
 mod on_demand;
+mod outside_transaction;
 
 use async_trait::async_trait;
 use fhir_store::{ResourceWrite, StoreError, WriteOutcome};
@@ -44,7 +44,7 @@ impl MigrationStore for AuthDatabase {
         progress: &ProgressReporter,
         now_us: i64,
     ) -> Result<Result<WriteOutcome, OutsideTransactionMigrationError>, StoreError> {
-        alone::run(self, (write, sql), progress, now_us).await
+        outside_transaction::run(self, (write, sql), progress, now_us).await
     }
 
     async fn applied_scripts(&self) -> Result<Vec<SqlScriptRecord>, StoreError> {

@@ -25,7 +25,7 @@ const ATTENDANTS: u32 = 1;
 /// The least time a search waits for a free connection, however little it may run.
 const SEARCH_PATIENCE_MIN: Duration = Duration::from_secs(1);
 
-/// Returns how long a search waits for a free connection: as long as those before it may run.
+/// Returns the time for which a search waits for a free connection: as long as those before it may run.
 pub(crate) fn search_patience(search_time: Duration) -> Duration {
     search_time.max(SEARCH_PATIENCE_MIN)
 }
@@ -64,7 +64,7 @@ pub(crate) async fn connect(
     Ok(PgPools { all, searchers, attendant })
 }
 
-/// Returns how connections to Postgres are kept, at most `most`.
+/// Returns the options of a pool of at most `most` connections to Postgres.
 fn pool_options(most: u32) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(most)
@@ -80,7 +80,7 @@ fn pool_options(most: u32) -> PgPoolOptions {
         })
 }
 
-/// Returns how the one connection that writes a SQLite database is kept.
+/// Returns the options of the pool of the one connection that writes a SQLite database.
 pub(crate) fn writer_options(watch: &Stopwatch) -> SqlitePoolOptions {
     let (watching, released) = (watch.clone(), watch.clone());
     sqlite_pool_options(1)

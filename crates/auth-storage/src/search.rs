@@ -113,9 +113,9 @@ impl SearchStore for AuthDatabase {
 }
 
 impl AuthDatabase {
-    /// Sets the URL under which absolute references are references to this server's resources, and rebuilds affected
-    /// index rows when it has changed. Every node of a deployment says the same; another one than before has the rows
-    /// of those types made again that have absolute references to either.
+    /// Sets the base URL under which absolute references are references to resources of this server. Every node of a
+    /// deployment sets the same one. When it has changed, the types with such references to the old or the new URL are
+    /// registered for a new index, which [`build_missing_index_rows`](Self::build_missing_index_rows) builds.
     ///
     /// # Errors
     /// When the engine fails; nothing is changed then.
@@ -128,8 +128,8 @@ impl AuthDatabase {
         .await
     }
 
-    /// Returns the engine's query plan for a search, one step per line; empty when the search is refused or can find
-    /// nothing.
+    /// Returns the engine's query plan for a search, one step per line; empty when the search is refused or cannot find
+    /// anything.
     ///
     /// # Errors
     /// When the engine fails.

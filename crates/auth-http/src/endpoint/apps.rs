@@ -6,7 +6,7 @@ use oauth_core::connected_apps::AppConnectionId;
 
 use crate::error::{ApiError, CsrfError};
 use crate::page::view::ConnectedAppsPage;
-use crate::page::{self, APPS, BrowserContext, LOGIN, LOGOUT, PageForm, REVOKE, words};
+use crate::page::{self, APPS, BrowserContext, LOGIN, LOGOUT, PageForm, REVOKE, texts};
 use crate::state::App;
 
 /// What the page says to who has just taken access back.
@@ -27,14 +27,14 @@ pub(crate) async fn get(
         revoke: page::form(&app, &visitor, REVOKE),
         logout: page::form(&app, &visitor, LOGOUT),
         person: &person.display_name,
-        connected: apps.iter().map(words::connected).collect(),
+        connected: apps.iter().map(texts::connected).collect(),
         notice: (query.as_deref() == Some(REMOVED)).then_some("The app has no access any more."),
     })
 }
 
 /// Takes back what one let an app do.
 pub(crate) async fn revoke(State(app): State<App>, form: PageForm) -> Result<Response, ApiError> {
-    let held = match (form.get(words::GRANT_FIELD), form.get(words::CLIENT_FIELD)) {
+    let held = match (form.get(texts::GRANT_FIELD), form.get(texts::CLIENT_FIELD)) {
         (Some(grant), None) => AppConnectionId::Grant(grant.to_owned()),
         (None, Some(client)) => AppConnectionId::Direct(client.to_owned()),
         _ => return Err(CsrfError::Incomplete.into()),

@@ -6,7 +6,7 @@ use oauth_core::authorization_endpoint::{ConsentDecision, ConsentPage, NextPageO
 
 use crate::error::{ApiError, CsrfError};
 use crate::page::view::ConsentPageView;
-use crate::page::{self, APPS, BrowserContext, GRANT, LOGOUT, PageForm, next, words};
+use crate::page::{self, APPS, BrowserContext, GRANT, LOGOUT, PageForm, next, texts};
 use crate::state::App;
 
 /// Returns the page, where there is something to decide.
@@ -41,10 +41,10 @@ fn grant<'a>(app: &'a App, visitor: &BrowserContext, asked: &'a ConsentPage) -> 
         logout: page::form(app, visitor, LOGOUT),
         apps_url: app.pages.link(APPS),
         transaction: &asked.transaction,
-        app: words::app(&asked.app),
+        app: texts::app(&asked.app),
         person: &asked.person,
-        patient: asked.patient.as_ref().map(|patient| words::subject(patient, asked)),
-        notice: words::earlier_refusal(&asked.items),
-        groups: words::groups(&asked.items),
+        patient: asked.patient.as_ref().map(|patient| texts::subject(patient, asked)),
+        notice: texts::earlier_refusal(&asked.items),
+        groups: texts::groups(&asked.items),
     }
 }

@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::error::ApiError;
 use crate::page::view::{AlertView, SignInPageView};
-use crate::page::{self, APPS, BrowserContext, LOGIN, PageForm, next, words};
+use crate::page::{self, APPS, BrowserContext, LOGIN, PageForm, next, texts};
 use crate::page_frame::CookieKind;
 use crate::state::App;
 
@@ -122,7 +122,7 @@ fn alert(fault: &ApiError, organization: &str) -> AlertView {
                 heading: "Please wait a moment",
                 text: format!(
                     "There were too many attempts to sign in. Try again in {}.",
-                    words::duration(*retry_after_s)
+                    texts::duration(*retry_after_s)
                 ),
             }
         }

@@ -8,7 +8,7 @@ use oauth_core::authorization_endpoint::{
 
 use crate::error::{ApiError, CsrfError};
 use crate::page::view::{AlertView, PatientCandidateView, PatientPageView, PatientResultsView};
-use crate::page::{self, BrowserContext, LOGOUT, PATIENT, PageForm, next, words};
+use crate::page::{self, BrowserContext, LOGOUT, PATIENT, PageForm, next, texts};
 use crate::state::App;
 
 /// Returns the page, where there is a choice to make.
@@ -60,7 +60,7 @@ fn found(transaction: &str, search: &PatientSearchPagination, shown: usize) -> P
     };
     PatientResultsView {
         text: search.text.clone(),
-        count: words::found(search, shown),
+        count: texts::found(search, shown),
         previous: (search.page > 1).then(|| at(search.page - 1)),
         next: (search.page < search.pages).then(|| at(search.page + 1)),
     }
@@ -70,14 +70,14 @@ fn patient<'a>(app: &'a App, visitor: &BrowserContext, asked: &'a PatientSelecti
     let candidates = asked.candidates.iter().map(|candidate| PatientCandidateView {
         id: candidate.id.clone(),
         name: candidate.name.clone(),
-        details: words::details(candidate),
+        details: texts::details(candidate),
     });
     PatientPageView {
         frame: app.pages.frame(),
         form: page::form(app, visitor, PATIENT),
         logout: page::form(app, visitor, LOGOUT),
         transaction: &asked.transaction,
-        app: words::app(&asked.app),
+        app: texts::app(&asked.app),
         person: &asked.person,
         search: asked.search.as_ref().map(|search| found(&asked.transaction, search, asked.candidates.len())),
         candidates: candidates.collect(),

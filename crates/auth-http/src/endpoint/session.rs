@@ -27,7 +27,7 @@ pub(crate) async fn delete(
 ) -> Result<Response, ApiError> {
     let Some(authorization) = form::authorization(&headers)? else { return sign_out(&app, &headers, &visitor).await };
     let address = visitor.address.as_deref();
-    let caller = app.oauth.callers.authenticate_from_address(&app.env(), Some(authorization), address).await?;
+    let caller = app.oauth.callers.authenticate_header_from_address(&app.env(), Some(authorization), address).await?;
     let CallerIdentity::Token(bearer) = &caller.identity else { return Err(AccessError::Unauthenticated.into()) };
     app.oauth.sessions.revoke_token_or_family(&app.env(), (&bearer.token, visitor.address.as_deref())).await?;
     Ok(StatusCode::NO_CONTENT.into_response())

@@ -18,6 +18,7 @@ use crate::state::App;
 pub(crate) async fn answer(State(app): State<App>, headers: HeaderMap, request: Request) -> Result<Response, ApiError> {
     let authorization = form::authorization(&headers)?;
     let address = form::address(request.extensions());
-    let caller = app.oauth.callers.authenticate_from_address(&app.env(), authorization, address.as_deref()).await?;
+    let caller =
+        app.oauth.callers.authenticate_header_from_address(&app.env(), authorization, address.as_deref()).await?;
     private_json(&userinfo_response(&app.oauth.issuer.documents, &caller).map_err(AccessError::from)?)
 }

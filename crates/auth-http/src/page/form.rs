@@ -5,7 +5,7 @@ use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
 use oauth_core::limits::FORM_MAX_BYTES;
 
-use super::visitor::BrowserContext;
+use super::browser_context::BrowserContext;
 use crate::error::{ApiError, CsrfError};
 use crate::page_frame::Pages;
 use crate::state::App;

@@ -4,12 +4,12 @@
 //! script and loads nothing but the stylesheet and pictures; the headers that hold browsers to that
 //! are set in one place ([`shielded`]).
 
+mod browser_context;
 pub(crate) mod error_page;
 mod form;
 pub(crate) mod next;
+pub(crate) mod texts;
 pub(crate) mod view;
-mod visitor;
-pub(crate) mod words;
 
 use askama::Template;
 use axum::body::Body;
@@ -27,8 +27,8 @@ use crate::media;
 use crate::page_frame::POLICY;
 use crate::state::App;
 
+pub(crate) use browser_context::BrowserContext;
 pub(crate) use form::{PageForm, fields, is_cross_site};
-pub(crate) use visitor::BrowserContext;
 
 use view::FormView;
 

@@ -9,7 +9,7 @@ use fhir_resource::ResourceId;
 use oauth_core::ports::{AuditAction, AuditRecord, AuditedPayerOperation};
 use serde_json::{Map, Value, json};
 
-use super::alike::Entry;
+use super::refusal_aggregation::Entry;
 
 /// The type of the resources.
 pub(super) const TYPE: &str = "AuditEvent";

@@ -28,11 +28,11 @@ static FORGET: Sql = Sql::new("DELETE FROM auditevent WHERE id IN (SELECT e.valu
 const CHUNK: i64 = 500;
 
 impl AuthDatabase {
-    /// Deletes the audit events written before `before_us`, microseconds since the UNIX epoch, with their
-    /// history. Returns how many rows.
+    /// Deletes the audit events that were written before `before_us`, UNIX microseconds, with their history, and
+    /// returns the number of deleted rows.
     ///
     /// # Errors
-    /// [`StoreError`]; what was deleted until then stays deleted.
+    /// [`StoreError`]; rows that are deleted by then stay deleted.
     pub async fn delete_audit_events_before(&self, before_us: i64) -> Result<u64, StoreError> {
         let mut forgotten = forget(self, &FORGET_HISTORY, before_us).await.map_err(oauth)?;
         loop {

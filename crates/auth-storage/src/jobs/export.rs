@@ -21,7 +21,7 @@ use sql_engines::{PerEngine, run};
 use super::packing::{self, Packer};
 use super::rows::{Held, Part};
 use super::worker::{Pause, Turn};
-use super::{JobSettings, told};
+use super::{JobSettings, job_audit};
 use crate::db::AuthDatabase;
 use crate::engine::Tx;
 use crate::resources::Table;
@@ -132,7 +132,7 @@ pub(super) async fn run(
     let now_us = (settings.now_us)();
     held.end(&mut tx, None, now_us).await??;
     let counts = vec![("resources", u64::try_from(step.done).unwrap_or_default())];
-    told::ended(db, &mut tx, held, (counts, now_us), false).await?;
+    job_audit::ended(db, &mut tx, held, (counts, now_us), false).await?;
     Ok(tx.commit().await?)
 }
 

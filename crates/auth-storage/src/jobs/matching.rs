@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::packing::{self, Lines};
 use super::rows::{self, Held, Part};
 use super::worker::{Pause, Turn};
-use super::{JobSettings, told};
+use super::{JobSettings, job_audit};
 use crate::db::AuthDatabase;
 use crate::dialect::hex;
 use crate::engine::Tx;
@@ -117,7 +117,7 @@ impl Match<'_> {
         let now_us = self.now_us();
         self.held.drop_file(&mut tx, VERDICTS).await?;
         self.held.end(&mut tx, None, now_us).await??;
-        told::ended(self.db, &mut tx, self.held, (told::counted(verdicts), now_us), false).await?;
+        job_audit::ended(self.db, &mut tx, self.held, (job_audit::counted(verdicts), now_us), false).await?;
         Ok(tx.commit().await?)
     }
 

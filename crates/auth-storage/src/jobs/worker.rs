@@ -8,7 +8,7 @@ use sql_engines::is_contention;
 use tokio::sync::{Notify, watch};
 
 use super::rows::{self, Held, Lost};
-use super::{JobSettings, export, matching, told};
+use super::{JobSettings, export, job_audit, matching};
 use crate::db::AuthDatabase;
 
 /// How long a node without news waits before it looks for jobs of others.
@@ -166,7 +166,7 @@ impl Worker {
         let mut tx = self.db.begin().await?;
         match held.end(&mut tx, Some(why), now_us).await? {
             Ok(()) => {
-                told::ended(&self.db, &mut tx, held, (Vec::new(), now_us), true).await?;
+                job_audit::ended(&self.db, &mut tx, held, (Vec::new(), now_us), true).await?;
                 tx.commit().await
             }
             Err(Lost) => tx.roll_back().await,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use sql_engines::{PerEngine, retry_on_contention, run};
 
-use super::{at_once, document_of, families, grants, together};
+use super::{document_of, families, grants, postgres, sqlite};
 use crate::db::AuthDatabase;
 use crate::dialect::{Sql, hex};
 use crate::engine::Tx;
@@ -62,11 +62,13 @@ pub(super) async fn issue(db: &AuthDatabase, asked: Issue) -> Result<CodeIssueOu
         PerEngine::Postgres(_) if asked.given.is_some() => {
             retry_on_contention(|| alone(db, &asked)).await.map_err(oauth)
         }
-        PerEngine::Postgres(pool) => match retry_on_contention(|| at_once::issue(pool, &asked)).await.map_err(oauth)? {
-            (_, true) => Ok(CodeIssueOutcome::Issued),
-            (true, false) => Ok(CodeIssueOutcome::LaunchUsed),
-            (false, false) => Ok(CodeIssueOutcome::GrantChanged),
-        },
+        PerEngine::Postgres(pool) => {
+            match retry_on_contention(|| postgres::issue(pool, &asked)).await.map_err(oauth)? {
+                (_, true) => Ok(CodeIssueOutcome::Issued),
+                (true, false) => Ok(CodeIssueOutcome::LaunchUsed),
+                (false, false) => Ok(CodeIssueOutcome::GrantChanged),
+            }
+        }
         PerEngine::Sqlite(shared) => shared.run(asked).await,
     }
 }
@@ -149,7 +151,7 @@ pub(super) struct Redeem {
 pub(super) async fn redeem(db: &AuthDatabase, asked: Redeem) -> Result<CodeRedemptionOutcome, StoreError> {
     match db.fastest() {
         PerEngine::Postgres(pool) => {
-            match retry_on_contention(|| at_once::redeem(pool, &asked)).await.map_err(oauth)?.told() {
+            match retry_on_contention(|| postgres::redeem(pool, &asked)).await.map_err(oauth)?.told() {
                 Some(outcome) => Ok(outcome),
                 None => retry_on_contention(|| alone(db, &asked)).await.map_err(oauth),
             }
@@ -165,8 +167,8 @@ impl Work for Redeem {
     /// The code's row is taken first and the grant's second, everywhere.
     async fn run(&self, tx: &mut Tx) -> Result<CodeRedemptionOutcome, sqlx::Error> {
         let done = match tx.on() {
-            PerEngine::Postgres(connection) => at_once::redeem(connection, self).await?,
-            PerEngine::Sqlite(connection) => together::redeem(connection, self).await?,
+            PerEngine::Postgres(connection) => postgres::redeem(connection, self).await?,
+            PerEngine::Sqlite(connection) => sqlite::redeem(connection, self).await?,
         };
         match done.told() {
             Some(outcome) => Ok(outcome),

@@ -8,7 +8,7 @@ use oauth_core::ports::{
 
 use sql_engines::{PerEngine, retry_on_contention, run};
 
-use super::{at_once, document_of, hash_of, together};
+use super::{document_of, hash_of, postgres, sqlite};
 use crate::db::AuthDatabase;
 use crate::engine::Tx;
 use crate::fault::oauth;
@@ -131,7 +131,7 @@ pub(super) struct Rotate(pub(super) RefreshTokenRotation);
 pub(super) async fn rotate(db: &AuthDatabase, asked: Rotate) -> Result<RefreshTokenRotationOutcome, StoreError> {
     match db.fastest() {
         PerEngine::Postgres(pool) => {
-            if retry_on_contention(|| at_once::rotate(pool, &asked.0)).await.map_err(oauth)? {
+            if retry_on_contention(|| postgres::rotate(pool, &asked.0)).await.map_err(oauth)? {
                 return Ok(RefreshTokenRotationOutcome::Rotated);
             }
             retry_on_contention(|| alone(db, &asked)).await.map_err(oauth)
@@ -147,8 +147,8 @@ impl Work for Rotate {
     async fn run(&self, tx: &mut Tx) -> Result<RefreshTokenRotationOutcome, sqlx::Error> {
         let Self(rotation) = self;
         let used = match tx.on() {
-            PerEngine::Postgres(connection) => at_once::rotate(connection, rotation).await?,
-            PerEngine::Sqlite(connection) => together::rotate(connection, rotation).await?,
+            PerEngine::Postgres(connection) => postgres::rotate(connection, rotation).await?,
+            PerEngine::Sqlite(connection) => sqlite::rotate(connection, rotation).await?,
         };
         if used {
             return Ok(RefreshTokenRotationOutcome::Rotated);

@@ -7,7 +7,7 @@ use fhir_resource::ResourceType;
 use sql_engines::{SqlDialect, run};
 use sqlx::SqlStr;
 
-use super::superseded;
+use super::history_triggers;
 use crate::db::AuthDatabase;
 use crate::dialect::{Sql, hex};
 use crate::engine::Tx;
@@ -100,7 +100,7 @@ impl Table {
     pub(crate) async fn create(tx: &mut Tx, kind: &ResourceType) -> Result<Self, sqlx::Error> {
         let table = Self::registered(kind);
         table.make(tx).await?;
-        superseded::watch(tx, &table).await?;
+        history_triggers::watch(tx, &table).await?;
         run!(tx.on(), execute: sqlx::query(REGISTER).bind(&*table.name).bind(&*table.kind))?;
         Ok(table)
     }

@@ -143,7 +143,7 @@ fn without_secrets<'a>(kind: &ResourceType, body: &'a Value) -> Cow<'a, Value> {
 
 /// Returns whether resources of the type have rows.
 pub(super) fn covers(catalog: &SearchParameterCatalog, kind: &ResourceType) -> bool {
-    catalog.has_parameters_for_type(kind)
+    catalog.has_type_specific_parameters(kind)
 }
 
 /// Returns the number of the rows of a parameter of a type.

@@ -44,10 +44,11 @@ enum Step {
 }
 
 impl AuthDatabase {
-    /// Builds the missing search index rows of stored resources, until none are missing or another node builds them.
+    /// Builds the missing rows of the search index of stored resources, and deletes outdated ones, until none are left
+    /// or another node does it.
     ///
     /// # Errors
-    /// When the engine fails; what was made until then stays made.
+    /// When the engine fails; rows that are built by then stay.
     pub async fn build_missing_index_rows(&self) -> Result<(), sqlx::Error> {
         retry_on_contention(|| register(self)).await?;
         while retry_on_contention(|| step(self)).await? == Step::Done {}

@@ -91,7 +91,8 @@ ORDER BY {by}",
         Ok(Some(Parts { with: format!("page AS ({page})"), total }))
     }
 
-    /// Returns what a small source has is looked at as a whole, so all of it is counted as well.
+    /// Returns the parts of a statement over a source that leaves few resources. All of them are read, so all of them
+    /// are counted as well.
     fn few(&mut self, way: Way, order: &Order) -> Result<Option<Parts>, Unanswerable> {
         let Some(matching) = self.matching(way, Shape::Set { limit: None })? else { return Ok(None) };
         let limit = self.limit();

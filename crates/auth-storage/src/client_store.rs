@@ -14,8 +14,8 @@ use crate::caller_status::StatusRequest;
 use crate::db::AuthDatabase;
 use crate::document::Document;
 use crate::fault::oauth;
-use crate::question;
 use crate::resources::Table;
+use crate::sql_policy;
 
 /// A type without a table until the first is written.
 const INTROSPECTOR: &str = "TokenIntrospector";
@@ -70,7 +70,7 @@ impl RegistrationStore for AuthDatabase {
     }
 
     async fn evaluate_sql_policy(&self, question: &BoundSqlPolicyQuery) -> Result<bool, StoreError> {
-        question::answer(self, question).await.map_err(oauth)
+        sql_policy::answer(self, question).await.map_err(oauth)
     }
 
     async fn caller_status(&self, of: &CallerStatusQuery<'_>) -> Result<CallerStatus, StoreError> {

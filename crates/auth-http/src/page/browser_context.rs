@@ -51,8 +51,8 @@ impl BrowserContext {
         UserAgentContext { session: self.session.as_deref(), address: self.address.as_deref() }
     }
 
-    /// Returns what the mark of a form is made for: the browser before sign-in, afterwards the session, so that a form
-    /// of another person's session is worth nothing.
+    /// Returns the value that the CSRF token of a form is made for: the browser before sign-in, afterwards the session,
+    /// so that a form of another person's session is worth nothing.
     pub(super) fn anchor(&self, path: &str) -> &str {
         match &self.session {
             Some(session) if path != super::LOGIN => session,

@@ -108,7 +108,7 @@ impl Refusals {
         }
     }
 
-    /// Returns when there is a first of a kind to be written.
+    /// Waits until there is a first refusal of a kind to be written.
     pub(super) async fn news(&self) {
         self.news.notified().await;
     }
