@@ -155,7 +155,7 @@ impl ConfinedFolder {
         Ok(inner)
     }
 
-    /// Returns when the names in the folder are on the disk.
+    /// Waits until the names in the folder are on the disk.
     ///
     /// # Errors
     /// When they cannot be written.

@@ -241,7 +241,7 @@ impl WaitingPoll {
         Self { stream, responding, stand_in, repoll, early }
     }
 
-    /// Returns when the library is needed: with a response that it has to write, or with what the client has sent after
+    /// Waits until the library is needed: with a response that it has to write, or with what the client has sent after
     /// a response that was written here. Returns `None` when the connection is over.
     async fn resume(mut self, stopping: &CancellationToken, keep_alive_timeout: Duration) -> Option<ResumedConnection> {
         loop {

@@ -35,7 +35,7 @@ use tokio::sync::{Notify, Semaphore};
 use crate::address_networks;
 
 /// Places of each counter, so that memory is bounded whatever strangers send (3 MiB, once all are used). Two accounts
-/// with the same place share its limit; nobody can aim at that, because places depend on a secret of the process.
+/// with the same place share its limit; no client can aim at that, because places depend on a secret of the process.
 const PLACES: usize = 1 << 16;
 
 /// The most attempts that may wait, on all accounts together, for other attempts to be settled.
@@ -63,7 +63,7 @@ pub struct ServerAttemptPolicy {
     pub after_success: FailuresAfterSuccess,
 }
 
-/// The effect of a right password on earlier failures from the same neighborhood: kept or forgotten.
+/// The effect of a right password on earlier failures from the same neighborhood: they stay counted, or do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailuresAfterSuccess {
     /// Earlier failures stay counted.

@@ -44,7 +44,7 @@ pub(crate) enum JsonMediaType {
     JsonPatch,
 }
 
-/// Returns the kind of JSON a body is, or the fault of being something else.
+/// Returns the kind of JSON that a body is, or the error of one that is not JSON.
 ///
 /// Not specified; a request without `Content-Type` is read as JSON, because command-line clients
 /// leave it out and nothing else is understood here anyway.

@@ -58,7 +58,8 @@ impl FromRequest<App> for ResourceRequest {
         let authorization = form::authorization(&parts.headers)?;
         let address = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
         let from = form::address(&parts.extensions);
-        let caller = app.oauth.callers.authenticate_from_address(&app.env(), authorization, from.as_deref()).await?;
+        let caller =
+            app.oauth.callers.authenticate_header_from_address(&app.env(), authorization, from.as_deref()).await?;
         let anonymous = matches!(caller.identity, CallerIdentity::Anonymous);
         if anonymous && !access::may_admit_anonymous(&app.oauth.directory, &caller).await? {
             return Err(AccessError::Unauthenticated.into());

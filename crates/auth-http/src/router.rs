@@ -20,9 +20,8 @@ use crate::state::{App, AppState, RouterComponents};
 
 /// Returns the router of the authorization server: every route with its middleware.
 ///
-/// Insert `ConnectInfo<SocketAddr>` into each request's extensions (axum's
-/// `into_make_service_with_connect_info` does), so that the rate limit can tell callers apart by
-/// their address.
+/// The caller inserts `ConnectInfo<SocketAddr>` into the extensions of each request (axum's
+/// `into_make_service_with_connect_info` does), so that the rate limit can distinguish callers by their addresses.
 pub fn authorization_router(parts: RouterComponents) -> Router {
     let app: App = Arc::new(AppState::new(parts));
     // A layer costs every request; without a limit there is nothing to count.

@@ -24,9 +24,9 @@ use crate::state::{App, AppState, RouterComponents};
 /// The report of an executed init bundle: its entries and those that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InitBundleReport {
-    /// How many entries it has.
+    /// The number of entries.
     pub entries: usize,
-    /// Of a batch, the entries that failed, each with its index and what is wrong; of a transaction none.
+    /// The entries of a batch that failed, each with its index and the reason; empty for a transaction.
     pub failed: Vec<(usize, String)>,
 }
 
@@ -35,10 +35,10 @@ pub struct InitBundleReport {
 #[error("{0}")]
 pub struct ExecuteInitBundleError(String);
 
-/// Executes an init bundle as a Bundle that the administrator posts to `/fhir`, before the server starts.
+/// Executes an init bundle before the server starts, as a Bundle that the administrator posts to `/fhir`.
 ///
 /// # Errors
-/// [`ExecuteInitBundleError`] names the entry and what is wrong with it, for the operator.
+/// [`ExecuteInitBundleError`], whose text names the entry and the reason for the operator.
 ///
 /// # Source
 /// Specification, Migrations: how they are submitted; the FHIR endpoint and its rewriting of extensions
@@ -90,7 +90,7 @@ fn is_failure(outcome: &Value) -> bool {
     severities.into_iter().any(|severity| matches!(severity, "fatal" | "error"))
 }
 
-/// Returns the router until the server is ready: `/health` reports the progress, everything else is 503.
+/// Returns the router that serves until the server is ready: `/health` reports the progress, every other path is 503.
 ///
 /// # Source
 /// `docs/decisions.md`, "Starting".

@@ -35,38 +35,38 @@ pub struct RouterComponents {
     pub oauth: AuthorizationServer,
     /// The resources of the native and the FHIR endpoint.
     pub resources: Arc<dyn ResourceStore>,
-    /// What finds them; the same store.
+    /// The search of resources; the same store.
     pub search: Arc<dyn SearchStore>,
-    /// What runs migrations; the same store.
+    /// The store of migrations; the same store.
     pub migrations: Arc<dyn MigrationStore>,
-    /// What installs packages, from the registry of the deployment into the same store.
+    /// The installer of packages, from the registry of the deployment into the same store.
     pub packages: Arc<PackageInstaller>,
     /// The store of jobs.
     pub jobs: Arc<dyn JobStore>,
-    /// Where members are looked up; the same store as that of resources.
+    /// The lookup of members; the same store as that of resources.
     pub payers: Arc<dyn MemberMatchStore>,
-    /// Is notified of what a migration does.
+    /// The reporter of the progress of migrations.
     pub progress: ProgressReporter,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Where identifiers and secrets come from.
+    /// The source of identifiers and secrets.
     pub random: Arc<dyn RandomSource>,
-    /// Whether the server can do its work right now.
+    /// The health check of the server.
     pub health: Arc<dyn HealthProbe>,
-    /// What the deployment chose.
+    /// The settings of the deployment.
     pub settings: HttpSettings,
 }
 
 /// The HTTP settings of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpSettings {
-    /// Largest request body taken, in bytes; a larger one is answered 413. Forms have a separate bound,
+    /// Largest request body in bytes; a larger one is answered with 413. Forms have a separate limit,
     /// [`oauth_core::limits::FORM_MAX_BYTES`], when that is smaller.
     pub max_body_bytes: usize,
-    /// Requests per minute of each caller, which is a client at an address; 0 is no limit. An address,
-    /// whatever clients it names, has ten times as many. The address of IPv6 is its network, `/64`.
+    /// Most requests per minute of each caller, which is a client at an address; 0 for no limit. An address has ten
+    /// times as many, whatever clients it names. An IPv6 address counts by its network, `/64`.
     pub rate_limit_per_minute: u32,
-    /// How pages look.
+    /// The look of the pages.
     pub look: PageTheme,
     /// The settings of the resource endpoints, the public address of the server among them.
     pub fhir: FhirSettings,

@@ -28,9 +28,9 @@ pub const MAX_PASSWORD_CHARS: usize = 100;
 pub const MAX_USER_GROUP_NAME_CHARS: usize = 100;
 /// Characters of a user group's description. Not specified; we allow what a channel's may have.
 pub const MAX_USER_GROUP_DESCRIPTION_CHARS: usize = 1_024;
-/// Characters of a custom profile field's name.
+/// The maximum number of characters of a custom profile field's name.
 pub const MAX_PROFILE_FIELD_NAME_CHARS: usize = 40;
-/// Characters of a custom profile field's hint.
+/// The maximum number of characters of a custom profile field's hint.
 pub const MAX_PROFILE_FIELD_HINT_CHARS: usize = 80;
 /// The maximum number of custom profile fields shown in the summary of a profile.
 pub const MAX_SUMMARY_PROFILE_FIELDS: usize = 2;

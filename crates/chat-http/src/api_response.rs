@@ -61,7 +61,7 @@ impl ApiResponsePayload {
         body
     }
 
-    /// Returns what [`ApiResponsePayload::begin`] gave, with the object behind it.
+    /// Returns what [`ApiResponsePayload::open_body`] returned, with the object behind it.
     pub(crate) fn close_body(mut body: Vec<u8>) -> Self {
         // Its brace becomes the comma between the envelope and its first field.
         if let Some(brace) = body.get_mut(START.len()) {

@@ -306,7 +306,7 @@ fn by_terms(selection: &ReadableMessageSelection, place: RecipientScope) -> Opti
         return Some(CandidateQuery::Nothing);
     }
     let unread = asks_unread(selection);
-    if let Some(Conversation { recipient, topic_key }) = selection.conversation().filter(|_| !unread) {
+    if let Some(Conversation { recipient, topic_key }) = selection.narrowed_conversation().filter(|_| !unread) {
         return Some(CandidateQuery::Topic(recipient.into(), topic_key));
     }
     if let Some(source) = by_own_copies(selection) {

@@ -45,7 +45,7 @@ struct LastRound {
 struct NotAnswered(#[source] Arc<StoreError>);
 
 impl Coalescer {
-    /// Returns when the question was asked and answered after this call, by the caller or by another.
+    /// Waits until the question was asked and answered after this call, by this caller or by another.
     ///
     /// # Errors
     /// That of the round. Who comes later asks again.

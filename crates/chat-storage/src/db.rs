@@ -156,7 +156,7 @@ impl ChatDatabase {
         self.0.search_time.store(time_ms, Ordering::Relaxed);
     }
 
-    /// Returns how long a search may take.
+    /// Returns the time limit of a search.
     pub(crate) fn search_time(&self) -> Duration {
         Duration::from_millis(self.0.search_time.load(Ordering::Relaxed))
     }
@@ -222,7 +222,7 @@ impl ChatDatabase {
         self.0.pools.dialect()
     }
 
-    /// Returns where a single statement that only reads runs.
+    /// Returns the connections for a single statement that only reads.
     pub(crate) fn reader(&self) -> PerEngine<PooledPg<'_>, &SqlitePool> {
         match &self.0.pools {
             PerEngine::Postgres(pools) => PerEngine::Postgres(pools.pooled()),
@@ -240,7 +240,7 @@ impl ChatDatabase {
         }
     }
 
-    /// Returns where a single statement that writes runs, a transaction by itself.
+    /// Returns the connections for a single statement that writes, which is a transaction by itself.
     pub(crate) fn writer(&self) -> PerEngine<PooledPg<'_>, &SqlitePool> {
         match &self.0.pools {
             PerEngine::Postgres(pools) => PerEngine::Postgres(pools.pooled()),

@@ -80,7 +80,7 @@ impl PgPools {
         self.open.load().all.clone()
     }
 
-    /// Returns where a statement runs by itself.
+    /// Returns the connections for a statement outside of a transaction.
     pub(crate) fn pooled(&self) -> PooledPg<'_> {
         PooledPg { pool: self.all(), outage: &self.outage }
     }
@@ -182,7 +182,7 @@ fn words_pool(search_time: &Arc<AtomicU64>) -> PgPoolOptions {
     })
 }
 
-/// Returns when Postgres has answered.
+/// Waits until Postgres has answered.
 async fn answered(options: &PgConnectOptions, session: &mut Option<PgConnection>) {
     while let Err(error) = ask(options, session).await {
         if is_answer(&error) {

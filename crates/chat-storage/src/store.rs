@@ -267,7 +267,7 @@ impl Shared {
         self.db.postgres().is_none() || self.memory.freshness.is_current()
     }
 
-    /// Returns when no node uses a realm any longer that is older than this moment.
+    /// Waits until no node uses a realm that is older than this moment.
     pub(crate) async fn known_everywhere(&self) {
         if self.db.postgres().is_some() {
             tokio::time::sleep(LEASE).await;

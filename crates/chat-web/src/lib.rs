@@ -4,7 +4,7 @@
 //! is held to. The sources of the client are in `client/`.
 //!
 //! Refused here: who is served the page. `chat-http` decides that, and calls this crate through its port
-//! `BrowserClient`.
+//! `WebClientFiles`.
 //!
 //! The decision that shapes the crate: **the built files are in the repository and in the program**, so a server is one
 //! file, needs no Node to build, and never serves a page of one version with the script of another. The road not taken

@@ -105,7 +105,7 @@ impl SearchParameterCatalog {
 
     /// Returns whether search parameters are defined for the type itself, beyond those of every resource.
     #[must_use]
-    pub fn has_parameters_for_type(&self, resource_type: &ResourceType) -> bool {
+    pub fn has_type_specific_parameters(&self, resource_type: &ResourceType) -> bool {
         !ROOTS.contains(&resource_type.as_str()) && self.kinds.contains_key(resource_type.as_str())
     }
 

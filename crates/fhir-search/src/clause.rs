@@ -213,7 +213,7 @@ pub struct SortCriterion {
 pub enum TotalMode {
     /// `_total` is absent.
     #[default]
-    Unsaid,
+    Unspecified,
     /// `none`: not counted.
     None,
     /// `estimate`: counted roughly.

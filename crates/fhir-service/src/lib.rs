@@ -8,7 +8,7 @@
 //! Refused here: headers, status codes, routes and pages, which are the HTTP crate's; SQL; the clock of the machine.
 //! The rules of OAuth are [`oauth_core`]'s, those of resources [`fhir_store`]'s.
 //!
-//! The decision that shapes the crate: **every function takes the [`FhirService`](service::FhirService) and a
+//! The decision that shapes the crate: **every function takes the [`FhirService`](service_state::FhirService) and a
 //! [`RequestContext`](request_context::RequestContext) of plain values, and returns a document or a cause.** What a
 //! caller may do is decided before anything is read, and goes as a filter into the statement that reads or writes. The
 //! road not taken is a check of what a statement found: totals would be wrong, and a resource could change between the

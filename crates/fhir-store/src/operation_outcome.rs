@@ -12,11 +12,11 @@ use crate::query_parsing::QueryError;
 /// The severity of an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssueSeverity {
-    /// The call was not even tried.
+    /// The request was not even tried.
     Fatal,
-    /// The call failed.
+    /// The request failed.
     Error,
-    /// The call succeeded, not quite as asked.
+    /// The request succeeded, but not quite as asked.
     Warning,
     /// Something worth knowing.
     Information,
@@ -38,16 +38,16 @@ impl IssueSeverity {
 /// The registry that the `error`s of OAuth are in.
 const OAUTH_ERRORS: &str = "https://www.iana.org/assignments/oauth-parameters";
 
-/// The kind of an issue: its code and default text.
+/// A kind of issue: the outcome's id, severity, code and default text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IssueKind {
-    /// `OperationOutcome.id`, the short name programs look at.
+    /// `OperationOutcome.id`, a short name for programs.
     pub id: Option<&'static str>,
     /// `issue.severity`.
     pub severity: IssueSeverity,
     /// `issue.code`, of the value set `issue-type`.
     pub code: &'static str,
-    /// The sentence a person reads, and the diagnostics when nothing more is known.
+    /// The text for people, and the diagnostics unless others are set.
     pub text: &'static str,
 }
 
@@ -83,7 +83,7 @@ pub const MULTIPLE_MATCHES: IssueKind =
 pub const BODY_TOO_LARGE: IssueKind = kind("too-long", "too-long", "The body is too large");
 /// A request whose answer would be too large (413).
 pub const ANSWER_TOO_LARGE: IssueKind = kind("too-costly", "too-costly", "The answer is too large");
-/// A search takes longer than a search may.
+/// A search that takes longer than a search may (400).
 pub const SEARCH_TOO_SLOW: IssueKind = kind("too-costly", "too-costly", "The search takes too long");
 /// A resource that breaks a rule (422).
 pub const INVALID_RESOURCE: IssueKind = kind("invalid", "invalid", "Invalid resource");
@@ -117,13 +117,13 @@ impl IssueKind {
 /// One issue of an `OperationOutcome`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutcomeIssue {
-    /// How bad.
+    /// The severity of the issue.
     pub severity: IssueSeverity,
     /// `issue-type` code.
     pub code: &'static str,
-    /// What a developer has to know; it reaches the caller, so nothing internal belongs here.
+    /// An explanation for developers. It reaches the caller, so it has nothing internal.
     pub diagnostics: Option<String>,
-    /// Where, as `FHIRPath`s.
+    /// The positions of the issue, as `FHIRPath` expressions.
     pub expression: Vec<String>,
 }
 
@@ -188,9 +188,9 @@ impl OperationOutcome {
         self
     }
 
-    /// Returns the outcome with `expression` as a prefix to the expressions of every issue.
+    /// Returns the outcome with `expression` as the first expression of every issue.
     #[must_use]
-    pub fn prefix_expressions(mut self, expression: &str) -> Self {
+    pub fn prepend_expression(mut self, expression: &str) -> Self {
         for issue in &mut self.issues {
             issue.expression.insert(0, expression.to_owned());
         }
@@ -283,7 +283,7 @@ impl From<&RequestBundleError> for OperationOutcome {
 impl From<&BundleEntryError> for OperationOutcome {
     fn from(fault: &BundleEntryError) -> Self {
         let outcome = BAD_REQUEST.to_outcome().with_diagnostics(fault.problem.to_string());
-        outcome.prefix_expressions(&fault.entry_fhirpath())
+        outcome.prepend_expression(&fault.entry_fhirpath())
     }
 }
 
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn a_missing_resource_is_named() {
         let fault = WriteError::NotFound("Client/x".parse().unwrap());
-        let outcome = OperationOutcome::from(&fault).prefix_expressions("Bundle.entry[2]").to_value();
+        let outcome = OperationOutcome::from(&fault).prepend_expression("Bundle.entry[2]").to_value();
         assert_eq!(outcome["id"], "not-found");
         assert_eq!(outcome["issue"][0]["diagnostics"], "Resource Client/x not found");
         assert_eq!(outcome["issue"][0]["expression"], json!(["Bundle.entry[2]"]));

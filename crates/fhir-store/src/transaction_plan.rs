@@ -31,15 +31,15 @@ use crate::ports::{
 use crate::write_conversion;
 use crate::write_criteria::ConditionalWriteCriteria;
 
-/// The resolved target of a write: a resource to write, an existing match, or none.
+/// The resolved target of a write: a resource to write, a match that makes it superfluous, or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteTarget {
-    /// The resource to write.
+    /// This resource is to be written.
     At(ResourceKey),
-    /// `ifNoneExist` matched this one: there is nothing to write.
+    /// `ifNoneExist` matched this resource, so nothing is written.
     Existing(ResourceKey),
-    /// A conditional delete that matches nothing.
-    Nobody,
+    /// The condition of a delete matches nothing, so nothing is written.
+    NoMatch,
 }
 
 impl WriteTarget {
@@ -48,7 +48,7 @@ impl WriteTarget {
     pub fn current_state_key(&self) -> Option<&ResourceKey> {
         match self {
             Self::At(key) | Self::Existing(key) => Some(key),
-            Self::Nobody => None,
+            Self::NoMatch => None,
         }
     }
 }
@@ -58,21 +58,21 @@ impl WriteTarget {
 pub enum WriteDecision {
     /// Store the first version, or the first one after a deletion.
     Insert {
-        /// Under this key.
+        /// The key of the resource.
         key: ResourceKey,
-        /// This body.
+        /// The body of the version.
         resource: Value,
     },
     /// Store a further version.
     Replace {
-        /// Of this resource.
+        /// The version that is replaced.
         previous: StoredResource,
-        /// This body.
+        /// The body of the version.
         resource: Value,
     },
-    /// Remove this resource.
+    /// Delete this resource.
     Delete(StoredResource),
-    /// Leave everything as it is; this is the answer.
+    /// Write nothing; the outcome is this.
     Nothing(WriteOutcome),
 }
 
@@ -96,14 +96,15 @@ impl WriteDecision {
 /// The lookup that a conditional write needs before it can be planned.
 #[derive(Clone, Copy, Debug)]
 pub struct ConditionalWriteLookup<'a> {
-    /// What is found meets these.
+    /// The criteria that a match meets.
     pub criteria: &'a ConditionalWriteCriteria,
-    /// And its writer reaches it.
+    /// The access of the writer, which a match is inside of.
     pub reach: &'a WriteAccess,
 }
 
 impl ConditionalWriteLookup<'_> {
-    /// Returns whether a resource matches the condition; those on other resources need a `resolver`.
+    /// Returns whether a resource matches the criteria and the writer may find it. Criteria on other resources need a
+    /// `resolver`.
     #[must_use]
     pub fn matches_resource(&self, stored: &StoredResource, resolver: Option<&dyn ReferenceResolver>) -> bool {
         self.criteria.matches_resource(stored, resolver)
@@ -111,21 +112,22 @@ impl ConditionalWriteLookup<'_> {
     }
 }
 
-/// Returns the lookup that a conditional write needs before its target can be resolved.
+/// Returns the lookup that a conditional write needs before its target can be resolved; `None` for a write without a
+/// condition.
 #[must_use]
 pub fn conditional_write_lookup(write: &ResourceWrite) -> Option<ConditionalWriteLookup<'_>> {
     let criteria = write.precondition.if_none_exist.as_ref()?;
     Some(ConditionalWriteLookup { criteria, reach: &write.reach })
 }
 
-/// Resolves which resource a write targets.
+/// Resolves the resource that a write targets.
 ///
-/// `matches` are the keys that meet [`conditional_write_lookup`], two at least when there are several; it is
-/// ignored for a write without a condition. `new_id` is a fresh id for a resource that has none.
+/// `matches` are the keys of the resources that [`conditional_write_lookup`] finds, at least two when there are
+/// several; they are ignored for a write without a condition. `new_id` is a fresh id for a resource without one.
 ///
 /// # Errors
-/// `MultipleMatches`, `NothingMatches`, and `Invalid` for a body whose id is none or that is
-/// missing where it is needed.
+/// [`WriteError::MultipleMatches`], [`WriteError::NothingMatches`], and [`WriteError::Invalid`] for a body whose id is
+/// not an id or is missing where it is needed.
 pub fn resolve_write_target(
     write: &ResourceWrite,
     matches: &[ResourceKey],
@@ -154,7 +156,7 @@ pub fn resolve_write_target(
         }
         WriteOperation::Put(body) => body_id(write, body)?.map(at).ok_or_else(|| id_required(write)),
         WriteOperation::Patch(_) if finds_target(write) => Err(WriteError::NothingMatches(write.resource_type.clone())),
-        WriteOperation::Delete if finds_target(write) => Ok(WriteTarget::Nobody),
+        WriteOperation::Delete if finds_target(write) => Ok(WriteTarget::NoMatch),
         WriteOperation::Patch(_) | WriteOperation::Delete => Err(id_required(write)),
     }
 }
@@ -224,7 +226,8 @@ pub fn collect_full_urls(writes: &[ResourceWrite], targets: &[WriteTarget]) -> F
 /// `current` is [`ResourceLookup::Missing`] when the target has no key.
 ///
 /// # Errors
-/// Every [`WriteError`] but those of [`resolve_write_target`].
+/// The errors of the precondition, of the patch, of the body and of the writer's access; not those of
+/// [`resolve_write_target`] and of conditional references, which are resolved before.
 pub fn decide_write(
     write: ResourceWrite,
     target: &WriteTarget,
@@ -232,7 +235,7 @@ pub fn decide_write(
     urls: &FullUrlMap,
 ) -> Result<WriteDecision, WriteError> {
     match (target, current) {
-        (WriteTarget::Nobody, _) => Ok(WriteDecision::Nothing(WriteOutcome::Absent)),
+        (WriteTarget::NoMatch, _) => Ok(WriteDecision::Nothing(WriteOutcome::Absent)),
         (WriteTarget::Existing(_), ResourceLookup::Found(stored)) => {
             Ok(WriteDecision::Nothing(WriteOutcome::Existing(stored)))
         }
@@ -293,15 +296,16 @@ fn decide_at(
     }
 }
 
-/// The target as its writer sees it.
+/// The current state of a target as its writer sees it.
 struct Seen {
     current: ResourceLookup,
-    /// Whether something is there that the writer does not reach.
+    /// True when a resource exists that the writer may not access.
     hidden: bool,
 }
 
-/// Returns what a writer does not reach is to it as if it never existed. Of what was deleted it is not known any more
-/// whose it was, so who does not reach everything does not see that it was there.
+/// Returns the target as its writer sees it: a resource that the writer may not access looks as if it had never
+/// existed. Of a deleted resource the owner is no longer known, so a writer who may not access everything does not see
+/// that it existed.
 fn seen(target: &AccessFilter, (key, current): (&ResourceKey, ResourceLookup)) -> Seen {
     match current {
         ResourceLookup::Found(stored) if !target.contains_resource(&stored.key, &stored.resource) => {

@@ -134,7 +134,8 @@ impl IntrospectionRevocationService {
         claimed: ClaimedCaller<'_>,
     ) -> Result<ResourceCaller, IntrospectionError> {
         let ClaimedCaller::Client(credentials, authenticated) = claimed else {
-            let identified = self.callers.authenticate_from_address(env, request.authorization, request.address).await;
+            let identified =
+                self.callers.authenticate_header_from_address(env, request.authorization, request.address).await;
             return identified.map_err(|fault| match fault {
                 CallerAuthenticationError::Store(error) => IntrospectionError::Store(error),
                 _ => IntrospectionError::Unauthenticated,

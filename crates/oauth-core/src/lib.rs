@@ -1,13 +1,13 @@
 //! Every OAuth 2.0, OpenID and SMART rule of the authorization server, without I/O.
 //!
 //! Owned here: who a client is ([`client`]), how it proves it ([`client_authentication`], [`client_assertion`]), what
-//! it gets ([`token`]), how people sign in and let apps in ([`sign_in`], [`authorize`], [`connected_apps`]), what a
-//! token is worth later ([`access_token_verification`], [`introspection`]), who may call what ([`resource_caller`],
-//! [`access`], [`policy`]), which security resources may be written how ([`registration`]), the server's own keys
-//! ([`signing_keys`]) and what it publishes ([`discovery`]).
+//! it gets ([`token_endpoint`]), how people sign in and let apps in ([`sign_in`], [`authorization_endpoint`],
+//! [`connected_apps`]), what a token is worth later ([`access_token_verification`], [`introspection`]), who may call
+//! what ([`resource_caller`], [`access`], [`access_policies`]), which security resources may be written how
+//! ([`security_resource_rules`]), the server's own keys ([`signing_keys`]) and what it publishes ([`discovery`]).
 //!
-//! Refused here: HTTP, SQL, the clock, randomness of the process, the environment. A rule gets the
-//! moment and a generator as an [`env::TimeAndRandomness`] and reaches storage through the narrow traits of
+//! Refused here: HTTP, SQL, the clock, randomness of the process, the environment. A rule gets the moment and a
+//! generator as an [`time_and_randomness::TimeAndRandomness`] and reaches storage through the narrow traits of
 //! [`ports`], of which one method is one transaction.
 //!
 //! The decision that shapes the crate: **a token request touches storage once.** Clients, keys and

@@ -80,7 +80,7 @@ pub struct CallerAuthenticator {
 }
 
 impl CallerAuthenticator {
-    /// Identifies a caller whose address the wire does not know, as [`Self::authenticate_from_address`] does.
+    /// Identifies a caller whose address the wire does not know, as [`Self::authenticate_header_from_address`] does.
     ///
     /// # Errors
     /// [`CallerAuthenticationError`].
@@ -89,7 +89,7 @@ impl CallerAuthenticator {
         env: &TimeAndRandomness<'_>,
         authorization: Option<&str>,
     ) -> Result<ResourceCaller, CallerAuthenticationError> {
-        self.authenticate_from_address(env, authorization, None).await
+        self.authenticate_header_from_address(env, authorization, None).await
     }
 
     /// Identifies the caller at `address` from its `Authorization` header. Credentials that are there and wrong are
@@ -100,7 +100,7 @@ impl CallerAuthenticator {
     ///
     /// # Source
     /// RFC 6750, section 2.1; RFC 7617; `docs/decisions.md`, "Callers".
-    pub async fn authenticate_from_address(
+    pub async fn authenticate_header_from_address(
         &self,
         env: &TimeAndRandomness<'_>,
         authorization: Option<&str>,

@@ -1,8 +1,8 @@
 //! Data exchange between payers: finding members, asking their consent, and the exports that follow.
 //!
 //! **Owns** member match ([`member_match`]), whether a Consent allows anything of a member to be shared ([`consent`]),
-//! the parameters and lines of a bulk export ([`export`]), the Da Vinci export of a Group ([`davinci_export`]) and what
-//! of claims is part of it ([`claim_filter`]), the identifier by which another payer asks for a member later
+//! the parameters and lines of a bulk export ([`bulk_export`]), the Da Vinci export of a Group ([`davinci_export`]) and
+//! what of claims is part of it ([`claim_filter`]), the identifier by which another payer asks for a member later
 //! ([`member_identifier`]), and what a job is ([`jobs`], [`build_manifest()`]).
 //!
 //! **Refuses** OAuth, HTTP and SQL. Stored records come from a [`MemberMatchStore`], and jobs are in a

@@ -27,7 +27,7 @@ pub trait HealthProbe: Send + Sync {
     }
 }
 
-/// A health probe whose last result is kept for one second.
+/// A health probe whose last result is cached for one second.
 pub struct CachedHealthProbe {
     probe: Arc<dyn HealthProbe>,
     last: Mutex<Option<(i64, bool)>>,

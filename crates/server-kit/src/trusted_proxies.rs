@@ -244,7 +244,7 @@ mod tests {
             joins in any::<bool>(),
         ) {
             let mut lines = forged;
-            // What each proxy adds, the first the client's own address: to the last line, or in a line of its own.
+            // What each proxy adds, the first the client's own address: to the last line, or in a separate line.
             let added = std::iter::once((client, joins)).chain(hops);
             for (address, joins) in added {
                 match lines.last_mut() {

@@ -32,7 +32,7 @@ pub async fn await_postgres_connect_options(url: &str) -> Result<PgConnectOption
     Ok(options)
 }
 
-/// Returns when Postgres takes connections. A pool would report that it timed out, without host and reason.
+/// Waits until Postgres accepts connections. A pool would report that it timed out, without host and reason.
 async fn reach(options: &PgConnectOptions) -> Result<(), DatabaseOpenError> {
     let deadline = Instant::now() + PATIENCE;
     loop {

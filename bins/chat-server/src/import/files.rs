@@ -151,7 +151,7 @@ impl Files<'_> {
     }
 }
 
-/// Returns what is no picture is none; that one cannot be read is another matter.
+/// Returns the made picture; `None` for a file that is not a picture. A file that cannot be read is an error.
 fn made<T>(made: Result<T, PictureError>) -> anyhow::Result<Option<T>> {
     match made {
         Ok(made) => Ok(Some(made)),

@@ -125,7 +125,7 @@ fn client() -> anyhow::Result<Client> {
     builder.http2_keep_alive_while_idle(true).build().context("APNs cannot be called")
 }
 
-/// Returns what is Apple's goes under `aps`, and what is ours beside it.
+/// Returns the body of a notification: Apple's members below `aps`, ours beside it.
 fn body(payload: &Value) -> Value {
     let mut aps = payload.as_object().cloned().unwrap_or_default();
     let own = aps.remove("custom");

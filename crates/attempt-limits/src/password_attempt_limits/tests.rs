@@ -161,7 +161,7 @@ fn a_neighborhood_waits_after_six_hundred() {
     }
 }
 
-/// Wrong passwords for `account` from everywhere, until everywhere is told to wait.
+/// Wrong passwords for `account` from everywhere, until every neighborhood has to wait.
 fn besiege(attempts: &AttemptLimiter, account: &str) {
     for number in 0..500 {
         assert_eq!(wrong(attempts, 0, account, &format!("10.0.{}.1", number / 5)), Ok(()), "{number}");
@@ -354,7 +354,7 @@ proptest! {
                     pending.extend(admitted);
                 }
                 Event::End(outcome) => if let Some(admitted) = pending.pop_front() {
-                    // The limit knows the time by attempts alone; one elsewhere tells it.
+                    // The limit knows the time by attempts alone; one elsewhere advances it.
                     right(&attempts, now_s, "clock", "198.51.100.1").unwrap();
                     admitted.record_outcome(outcome);
                     if outcome == AttemptOutcome::Wrong {

@@ -65,7 +65,7 @@ impl ErrorResponse {
     pub(crate) fn at_entry(self, entry: Option<usize>) -> Self {
         match entry {
             Some(index) => {
-                Self { outcome: self.outcome.prefix_expressions(&fhir_store::bundle::entry_fhirpath(index)), ..self }
+                Self { outcome: self.outcome.prepend_expression(&fhir_store::bundle::entry_fhirpath(index)), ..self }
             }
             None => self,
         }

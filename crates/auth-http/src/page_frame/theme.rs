@@ -27,16 +27,16 @@ const TITLE_MAX: usize = 60;
 /// The largest logo file that is served, in bytes.
 pub const LOGO_MAX_BYTES: usize = 256 * 1024;
 
-/// How the pages look.
+/// The look of the pages: title, logo, colors and help address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageTheme {
     /// The organization's name, on every page and in its title.
     pub title: PageTitle,
-    /// The organization's logo; without one its name stands there.
+    /// The organization's logo; when `None`, its name is shown instead.
     pub logo: Option<PageLogo>,
-    /// Colours of buttons and links.
+    /// The colors of buttons and links.
     pub accents: AccentColors,
-    /// Where people get help: an `https:` or `mailto:` address.
+    /// The address where people get help: `https:` or `mailto:`.
     pub help: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl Default for PageTheme {
     }
 }
 
-/// The title of the pages, short enough to fit.
+/// The title of the pages, at most `TITLE_MAX` characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageTitle(String);
 
@@ -79,13 +79,13 @@ impl FromStr for PageTitle {
 /// The logo of the pages: an https URL or a file that the server serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageLogo {
-    /// Elsewhere, by https: browsers load nothing else into these pages.
+    /// An address that begins with `https:`; browsers load no other into these pages.
     Url(String),
-    /// Served from here.
+    /// A file that this server serves.
     File {
-        /// Its content, [`LOGO_MAX_BYTES`] at most.
+        /// The content, at most [`LOGO_MAX_BYTES`].
         bytes: Bytes,
-        /// What it is.
+        /// The image format.
         kind: LogoFormat,
     },
 }
@@ -122,7 +122,7 @@ impl LogoFormat {
     }
 }
 
-/// The accent colors of the light and the dark color scheme.
+/// The accent colors of the pages in the light and the dark color scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccentColors {
     pub(crate) on_light: SrgbColor,
@@ -139,7 +139,7 @@ impl AccentColors {
     /// Creates accent colors; a missing dark one is a lighter shade of the light one.
     ///
     /// # Errors
-    /// When text in, or on, a colour could not be read.
+    /// [`PageThemeError::Contrast`] when text in or on a color could not be read.
     pub fn new(on_light: Option<SrgbColor>, on_dark: Option<SrgbColor>) -> Result<Self, PageThemeError> {
         let on_light = on_light.unwrap_or(ACCENT);
         check(on_light, &LIGHT)?;
@@ -218,18 +218,18 @@ impl fmt::Display for SrgbColor {
 /// The reason why a page theme cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PageThemeError {
-    /// A name nobody could read.
+    /// A title that is empty or too long, or has control characters.
     #[error("must be a name of at most {TITLE_MAX} characters")]
     Title,
-    /// No colour.
+    /// A text that is not a color.
     #[error("must be a colour such as #0b5c6b")]
     Colour,
-    /// A colour on which, or in which, text cannot be read.
+    /// A color in which, or on which, text cannot be read.
     #[error("must have a contrast of at least {CONTRAST_MIN}:1 with {with}, and has {contrast:.1}:1")]
     Contrast {
-        /// What it has.
+        /// The contrast that it has.
         contrast: f64,
-        /// With what.
+        /// The color that it is compared with, in words.
         with: &'static str,
     },
 }

@@ -216,10 +216,10 @@ pub enum Inline {
     BadTime(String),
 }
 
-/// The kind of a mention: one that notifies, or a silent one.
+/// The kind of a mention: one that notifies the mentioned users, or a silent one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MentionKind {
-    /// It does.
+    /// The mention notifies.
     Loud,
     /// It only shows the name (`@_`), as does every mention in a quote.
     Silent,

@@ -276,8 +276,7 @@ pub trait DraftStore: Send + Sync {
     /// Returns whether a draft of that number is the user's.
     async fn has_draft(&self, user_id: UserId, id: DraftId) -> Result<bool, StoreError>;
 
-    /// Replaces a user's draft and notifies their clients. Returns whether the draft exists. Says whether there is one
-    /// of that number.
+    /// Replaces a user's draft and notifies their clients. Returns whether the user has a draft of that id.
     async fn change_draft(&self, user_id: UserId, id: DraftId, draft: &Draft, at_s: i64) -> Result<bool, StoreError>;
 
     /// Deletes a user's draft and notifies their clients. Returns whether the draft existed. Says whether there was one

@@ -299,7 +299,7 @@ pub trait TypingFeed: Send + Sync {
 pub struct PendingTypingNotifications {
     /// The events; they have no place in the log, and their number there is 0.
     pub events: Vec<Arc<LogRecord>>,
-    /// How far that goes, for [`crate::event_log::store::LogWaiter::object`].
+    /// How far that goes, for [`crate::event_log::store::LogWaiter::typing_seen`].
     pub until: u64,
 }
 

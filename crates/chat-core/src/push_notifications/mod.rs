@@ -209,8 +209,7 @@ pub trait PushService: Send + Sync {
     /// Sends a test notification to a push device. [`PushError::NotRecognizedThere`] when the service does not know it.
     async fn send_test_notification(&self, device: &PushDevice, payload: &Value) -> Result<(), PushError>;
 
-    /// Sends a push notification. Returns the tokens of devices that are no longer valid. Returns the tokens of those
-    /// that are gone for good.
+    /// Sends a push notification, and returns the tokens of devices that are no longer valid.
     async fn send_notification(&self, notice: &PushNotification) -> Result<Vec<(PushDeviceKind, String)>, PushError>;
 }
 

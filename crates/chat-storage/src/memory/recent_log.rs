@@ -197,7 +197,7 @@ fn concerns(record: &LogRecord, listener: LogWaiter, realm: &RealmSnapshot) -> b
 }
 
 impl Waiter<'_> {
-    /// Returns when woken.
+    /// Waits until it is woken.
     pub(crate) async fn wait(mut self) {
         // An error says that whoever would wake is gone; then waiting is over too.
         let _ = (&mut self.woken).await;

@@ -91,9 +91,9 @@ fn every_type_has_what_all_resources_have() {
     assert_eq!(codes("Client"), ["_id", "_lastUpdated", "_profile", "_security", "_source", "_tag"]);
     assert!(codes("Patient").len() > 6);
     assert!(
-        catalog.has_parameters_for_type(&resource_type("Patient"))
-            && !catalog.has_parameters_for_type(&resource_type("Client"))
-            && !catalog.has_parameters_for_type(&resource_type("Resource"))
+        catalog.has_type_specific_parameters(&resource_type("Patient"))
+            && !catalog.has_type_specific_parameters(&resource_type("Client"))
+            && !catalog.has_type_specific_parameters(&resource_type("Resource"))
     );
 }
 
@@ -121,7 +121,7 @@ fn installed_parameters_stand_beside_those_of_r4() {
         let race = catalog.find_parameter_by_code(&resource_type(name), "race").unwrap();
         assert_eq!((race.number, &race.targets), (FIRST_INSTALLED_PARAMETER_NUMBER + 1, &vec![resource_type("Group")]));
     }
-    assert!(catalog.has_parameters_for_type(&resource_type("Client")), "a definition names it now");
+    assert!(catalog.has_type_specific_parameters(&resource_type("Client")), "a definition names it now");
     let parts = &catalog.find_parameter_by_code(&resource_type("CareTeam"), "role-race").unwrap().components;
     assert_eq!(
         parts.iter().map(|part| part.parameter_type).collect::<Vec<_>>(),

@@ -141,7 +141,7 @@ fn count(search: &SearchRequest) -> u32 {
 fn counting(search: &SearchRequest) -> MatchCountMode {
     match (search.total, count(search)) {
         (_, 0) | (TotalMode::Accurate | TotalMode::Estimate, _) => MatchCountMode::All,
-        (TotalMode::Unsaid, _) => MatchCountMode::UpTo(COUNTED_UNASKED),
+        (TotalMode::Unspecified, _) => MatchCountMode::UpTo(COUNTED_UNASKED),
         (TotalMode::None, _) => MatchCountMode::No,
     }
 }

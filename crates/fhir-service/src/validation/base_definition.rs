@@ -65,7 +65,7 @@ pub(crate) fn check(format: ResourceFormat, kind: &ResourceType, body: &Value) -
     Err(ServiceError::Refused { cause: WriteError::Nonconforming(issues), entry: None })
 }
 
-/// Returns what is wrong with a document by the base definition of its type; nothing where R4 has no such type.
+/// Returns the issues of a document by the base definition of its type; none where R4 has no such type.
 fn issues_of(kind: &ResourceType, document: &Value) -> Vec<OutcomeIssue> {
     validate_document_in_either_format(kind.as_str(), document).unwrap_or_default()
 }

@@ -63,7 +63,7 @@ pub struct PatientSearchQuery<'a> {
     pub page: usize,
 }
 
-/// A search for patients: its text, the number of matches, and the page that is shown.
+/// The text of a patient search, the number of its matches, and the page of them that is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PatientSearchPagination {
     /// The text.

@@ -64,7 +64,7 @@ impl MemoryAuthorizationStore {
         self.lock_rows().put(resource_type, id, resource);
     }
 
-    /// Returns a resource as stored.
+    /// Returns a resource as it is stored; `None` when there is none.
     #[must_use]
     pub fn get_resource(&self, resource_type: &str, id: &str) -> Option<VersionedDocument> {
         self.lock_rows().get(resource_type, id).cloned()

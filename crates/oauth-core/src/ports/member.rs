@@ -5,7 +5,7 @@
 //! *family* is what one authorization code gave: its access tokens and the chain of its refresh tokens.
 //! Whoever takes back a grant ends its families, and a family that has ended is good for nothing at
 //! once, because the one statement that every request with a token makes asks for it
-//! (a `StandingQuery`).
+//! (a `CallerStatusQuery`).
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -243,7 +243,7 @@ pub struct RefreshTokenState {
     pub client_version: Option<i64>,
     /// Current version of the User, `None` when it does not exist.
     pub user_version: Option<i64>,
-    /// Current revision of the access policies (see `PolicySet::revision`).
+    /// Current revision of the access policies (see `StoredAccessPolicies::revision`).
     pub policy_revision: i64,
 }
 

@@ -18,41 +18,41 @@ pub struct SubmittedMember {
     pub consent: Option<Value>,
 }
 
-/// The request does not contain a valid list of members.
+/// The reason why a request does not contain a valid list of members.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MatchRequestError {
-    /// The body is something else.
+    /// The body is not a `Parameters` resource.
     #[error("Request body must be a FHIR Parameters resource")]
     NotParameters,
     /// A parameter that the operation does not have.
     #[error("{place}: unsupported parameter {name}")]
     Unsupported {
-        /// Where.
+        /// The position as a `FHIRPath` expression.
         place: String,
         /// Its name.
         name: String,
     },
-    /// A part that has to be there.
+    /// A required part is missing.
     #[error("{place}: {name} is required, with a resource of type {resource_type}")]
     Missing {
-        /// Where.
+        /// The position as a `FHIRPath` expression.
         place: String,
-        /// The part.
+        /// The name of the part.
         name: &'static str,
-        /// The type.
+        /// The type of the resource that the part must have.
         resource_type: &'static str,
     },
-    /// A part that is there twice.
+    /// A part occurs more than once.
     #[error("{place}: {name} must appear at most once")]
     Repeated {
-        /// Where.
+        /// The position as a `FHIRPath` expression.
         place: String,
-        /// The part.
+        /// The name of the part.
         name: &'static str,
     },
-    /// No member at all.
+    /// The request has no member.
     #[error("Parameters.parameter: at least one MemberBundle is required")]
-    Nobody,
+    NoMembers,
     /// More members than one request may have.
     #[error("Parameters.parameter: at most {REQUEST_MEMBERS_MAX} MemberBundle; send several requests")]
     TooMany,
@@ -69,7 +69,7 @@ const PARTS: [(&str, &str); 4] = [
 /// Parses the members of a bulk match request.
 ///
 /// # Errors
-/// [`MatchRequestError`], which names the place.
+/// [`MatchRequestError`], which names the position.
 ///
 /// # Source
 /// `PDex`, `pdex-parameters-multi-member-match-bundle-in`.
@@ -89,13 +89,13 @@ pub fn parse_members(body: &Value) -> Result<Vec<SubmittedMember>, MatchRequestE
             }
         }
     }
-    if members.is_empty() { Err(MatchRequestError::Nobody) } else { Ok(members) }
+    if members.is_empty() { Err(MatchRequestError::NoMembers) } else { Ok(members) }
 }
 
 /// Parses the member of a `$member-match` request.
 ///
 /// # Errors
-/// [`MatchRequestError`], which names the place.
+/// [`MatchRequestError`], which names the position.
 ///
 /// # Source
 /// `HRex`, `$member-match`: the Consent may be absent.
@@ -135,13 +135,13 @@ fn member(parts: &[Value], place: &str, consents: bool) -> Result<SubmittedMembe
     })
 }
 
-/// Returns the payer that the first member's coverage names.
+/// Returns the first payer that the coverage of the first member names (`payor`).
 #[must_use]
 pub fn first_member_payer(members: &[SubmittedMember]) -> Option<&Value> {
     each(&members.first()?.coverage, "payor").first()
 }
 
-/// Returns the response to a `$member-match` request that found the member.
+/// Returns the response to a `$member-match` request that found the member, with its identifier and its Patient.
 ///
 /// # Source
 /// `HRex`, `$member-match`; the code `UMB` of `hrex-temp`.
@@ -188,7 +188,7 @@ mod tests {
         ] {
             assert_eq!(read(&[bundle(&parts)]).unwrap_err().to_string(), format!("{place}: {told}"));
         }
-        assert_eq!(read(&[]), Err(MatchRequestError::Nobody));
+        assert_eq!(read(&[]), Err(MatchRequestError::NoMembers));
         assert_eq!(
             read(&[part("Member", "Patient")]).unwrap_err().to_string(),
             format!("{place}: unsupported parameter Member")

@@ -91,7 +91,7 @@ impl hyper::body::Body for Chunks {
     }
 }
 
-/// An answer that is never over; tells when it was dropped.
+/// An answer that is never over; reports when it was dropped.
 struct Endless(Arc<Notify>);
 
 impl hyper::body::Body for Endless {

@@ -244,9 +244,9 @@ impl ReadableMessageSelection {
         self.terms.iter().all(|term| term.matches(message, flags, realm))
     }
 
-    /// Returns the conversation the narrow is about, when it names a channel and a topic.
+    /// Returns the conversation that the narrow is limited to, when it names a channel and a topic.
     #[must_use]
-    pub fn conversation(&self) -> Option<Conversation> {
+    pub fn narrowed_conversation(&self) -> Option<Conversation> {
         let mut held = self.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
         let channel = held.clone().find_map(|condition| match condition {
             NarrowCondition::Channel(id) => Some(*id),

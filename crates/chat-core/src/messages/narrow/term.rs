@@ -91,8 +91,9 @@ pub struct NarrowCandidate<'m> {
     pub content_flags: ContentFlags,
     /// Whether it has a reaction.
     pub has_reaction: bool,
-    /// Its text, where [`Selection::asks_wording`](super::Selection::asks_wording). Without it, it is taken to be
-    /// one of those an index found by their words.
+    /// Its text, where
+    /// [`ReadableMessageSelection::needs_message_text`](super::ReadableMessageSelection::needs_message_text). Without
+    /// it, it is taken to be one of those an index found by their words.
     pub wording: Option<MessageText<'m>>,
 }
 

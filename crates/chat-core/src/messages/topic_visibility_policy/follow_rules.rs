@@ -61,8 +61,7 @@ pub fn depends_on_topic_starter(realm: &RealmSnapshot, activity: TopicActivity<'
 }
 
 /// Sets the visibility policies that the acting and mentioned users chose for such an activity, and notifies their own
-/// clients. Returns the acting user's policy, if it is new. Returns how the doer follows it from then on, where that is
-/// new.
+/// clients. Returns the acting user's policy, if it is new.
 pub fn follow_topic_after_activity(
     realm: &RealmSnapshot,
     activity: TopicActivity<'_>,

@@ -39,7 +39,7 @@ pub trait BotStorage: Send + Sync {
     ) -> Result<Vec<(String, String)>, StoreError>;
 
     /// Deletes the values under the given keys, each named once, or all. None is deleted when one of the keys is
-    /// missing. Nothing is forgotten when there is none under one of them.
+    /// missing.
     async fn delete_bot_values(
         &self,
         user_id: UserId,

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use crate::model::user::fold_case;
 
 /// Returns the e-mail addresses in a text, separated by commas or line ends, each once regardless of case, in the order
-/// of the text. `Name <address>` gives the address; addresses are not validated here. Whether they are addresses is not
-/// asked here.
+/// of the text. `Name <address>` gives the address; addresses are not validated here.
 ///
 /// # Source
 /// Specification, `POST /invites`, `invitee_emails`. Not specified: the form with a name, which people copy out of

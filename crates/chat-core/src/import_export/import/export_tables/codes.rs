@@ -43,7 +43,7 @@ pub(crate) const BITS: [(i64, MessageFlag); 8] = [
     (1 << 9, MessageFlag::HasAlertWord),
     (1 << 10, MessageFlag::Historical),
 ];
-/// A bit that is read as [`Flag::Mentioned`] too: a group was mentioned.
+/// A bit that is read as [`MessageFlag::Mentioned`] too: a group was mentioned.
 pub(crate) const GROUP_MENTIONED: i64 = 1 << 6;
 /// A bit that follows from where a message is, and is written all the same: it went to people, not to a channel.
 pub(crate) const PRIVATE: i64 = 1 << 11;
