@@ -77,8 +77,8 @@ impl ChatDatabase {
         Ok(())
     }
 
-    /// Discards every API key, session, reusable invitation link and waiting letter, and makes a new data key under
-    /// `secret`. No node may be running, because it would continue with the secrets in its memory.
+    /// Discards every API key, session, password reset, reusable invitation link and waiting letter, and makes a new
+    /// data key under `secret`. No node may be running, because it would continue with the secrets in its memory.
     ///
     /// # Errors
     /// [`StoredSecretsError`] when storage fails; nothing has changed then.

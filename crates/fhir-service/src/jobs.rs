@@ -34,7 +34,8 @@ pub async fn find_job(
     if job.endpoint == endpoint { Ok(job) } else { Err(PayerOperationError::NoJob.into()) }
 }
 
-/// Cancels a running job, or deletes the output of an ended one.
+/// Cancels the caller's running job, or deletes an ended one with its output, of a completed match also its Groups and
+/// the Consents that it stored.
 ///
 /// # Errors
 /// As for [`find_job`].

@@ -16,7 +16,7 @@ use crate::representation;
 use crate::request_context::RequestContext;
 use crate::service_state::FhirService;
 
-/// Returns the installed packages as `Parameters`.
+/// Returns the installed packages as a `Parameters` resource, by name and version.
 ///
 /// # Errors
 /// [`ServiceError::Denied`] unless the caller is the administrator, and when the store fails.

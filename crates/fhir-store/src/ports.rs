@@ -365,7 +365,7 @@ pub trait ResourceStore: Send + Sync {
     /// Only when the store itself fails.
     async fn read_version(&self, key: &ResourceKey, version: i64) -> Result<Option<ResourceVersion>, StoreError>;
 
-    /// Returns one page of a history.
+    /// Returns one page of a history, newest first.
     ///
     /// # Errors
     /// Only when the store itself fails.
@@ -379,12 +379,12 @@ pub trait ResourceStore: Send + Sync {
 
     /// Applies all writes in the given order, or none of them, and returns their outcomes in that order.
     ///
-    /// `now_us` is the time of every version made, unix microseconds. Each write that changes
-    /// something gets a separate version, also when several writes name one resource.
+    /// `now_us` is the time of every version made, UNIX microseconds. Each write that changes something makes a
+    /// separate version. Two writes of one resource are refused ([`WriteError::WrittenTwice`]).
     ///
     /// # Errors
-    /// The outer error means the store itself failed, the inner one that a rule refuses the
-    /// transaction; nothing is written in either case.
+    /// The outer error means that the store itself failed, the inner one that a rule refuses the transaction; nothing
+    /// is written in either case.
     async fn transact_writes(
         &self,
         writes: Vec<ResourceWrite>,

@@ -118,7 +118,7 @@ pub struct TooManyJobsError;
 pub enum JobEndOutcome {
     /// The job had not ended: the node that works on it stops at its next step.
     Cancelled,
-    /// The job had ended: it is deleted with its output.
+    /// The job had ended: it is deleted with everything that it wrote.
     Deleted,
 }
 
@@ -137,7 +137,8 @@ pub trait JobStore: Send + Sync {
     /// When the store fails.
     async fn find_job(&self, id: &ResourceId, owner: &str) -> Result<Option<Job>, StoreError>;
 
-    /// Cancels a running job of this owner, or deletes an ended one with its output; `None` when there is no such job.
+    /// Cancels a running job of this owner, or deletes an ended one with its output, of a completed match also its
+    /// Groups and the Consents that it stored; `None` when there is no such job.
     ///
     /// # Errors
     /// When the store fails; it may then be called again.

@@ -9,8 +9,8 @@ use crate::member_match::{MemberRecords, RequiredDemographics};
 /// The store operations of member matching.
 #[async_trait]
 pub trait MemberMatchStore: Send + Sync {
-    /// Returns the stored Patients with these birth dates and the Coverages with these subscriber ids, in two
-    /// statements.
+    /// Returns the stored Patients who may be these members, by birth date and family name, and the Coverages with
+    /// their subscriber ids, in two statements.
     ///
     /// # Errors
     /// When the store fails.

@@ -106,11 +106,12 @@ pub trait SearchStore: Send + Sync {
     /// The outer error means the store itself failed, the inner one that the search cannot be carried out.
     async fn search(&self, query: &SearchQuery) -> Result<Result<SearchMatches, SearchExecutionError>, StoreError>;
 
-    /// Returns the types of which a patient's compartment has resources, and every type that is not indexed and has any
-    /// resources.
+    /// Returns the types, `Patient` aside, of which a patient's compartment has resources. A stored type that is not
+    /// indexed but may belong to compartments is always among them, because only its resources show whether it does.
     ///
     /// # Errors
-    /// See [`SearchStore::search`].
+    /// As for [`SearchStore::search`]; [`SearchExecutionError::Indexing`] while resources of a type are still being
+    /// indexed.
     async fn types_in_patient_compartment(
         &self,
         patient: &ResourceId,

@@ -70,8 +70,9 @@ pub trait PackageStore: Send + Sync {
     /// Only when the store itself fails.
     async fn installed_packages(&self) -> Result<Vec<InstalledPackage>, StoreError>;
 
-    /// Returns the canonical URLs that the installed packages declare conformance to, without those of FHIR's own
-    /// package.
+    /// Returns the canonical URLs that the server declares conformance to: the profiles of all installed packages, and
+    /// the guides and requirements of those that were requested, not of their dependencies. FHIR's own package adds
+    /// none.
     ///
     /// # Errors
     /// Only when the store itself fails.
