@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use chat_core::StoreError;
 use chat_core::id::{ChannelId, UserId};
-use chat_core::messages::narrow::{HasOperand, NarrowCondition, ReadableMessageSelection};
+use chat_core::messages::narrow::{HasOperand, NarrowCondition, NarrowTerm, ReadableMessageSelection};
 use chat_core::messages::topic_visibility_policy::{self, TopicVisibilityPolicy};
 use chat_core::model::message::{RESOLVED_TOPIC_PREFIX, Recipient};
 use chat_core::model::realm_snapshot::RealmSnapshot;
@@ -23,6 +23,10 @@ use crate::word_index::{self, IndexedProperty};
 
 /// Most places that are named to the index of words: it looks at each of them for every message that it passes.
 const PLACES_MAX: usize = 1_000;
+
+/// Most places that are named where the narrow does not name them: those of a reader who reads little. More of them
+/// are nearly all there are, and only one more thing to compare.
+const FEW_PLACES: usize = 50;
 
 /// Most messages with a reaction of which the texts are compared with the words.
 const REACTED_MAX: i64 = 500;
@@ -66,7 +70,10 @@ impl WordScope {
         let chosen = ChosenTopics::of(&realm, selection.user_id);
         let mut places = chosen.asked(&realm, selection);
         if words.recipient.is_none() {
-            places.push(chosen.heard(&realm, selection, &recipients));
+            let heard = chosen.heard(&realm, selection, &recipients);
+            if heard.recipients.len() <= FEW_PLACES || selection.terms.iter().any(names_places) {
+                places.push(heard);
+            }
         }
         if places.iter().any(Places::is_empty) {
             return Ok(Self { source: CandidateQuery::Nothing, after });
@@ -79,7 +86,7 @@ impl WordScope {
             words.reacted = true;
         }
         let words = match shared.db.dialect() {
-            SqlDialect::Postgres => narrowed_by_rows(&words, places, selection),
+            SqlDialect::Postgres => WordSearch { places, ..words },
             SqlDialect::Sqlite if shared.properties_indexed.load(Ordering::Acquire) => {
                 narrowed_by_index(&words, &places)
             }
@@ -96,7 +103,8 @@ async fn few_have_reactions(shared: &Shared) -> Result<bool, StoreError> {
     Ok(counted < most)
 }
 
-/// The index of SQLite intersects the words with the places.
+/// The index of SQLite intersects the words with the places. Postgres gets them as conditions, and chooses by itself
+/// between the words and the indexes of the places.
 fn narrowed_by_index(words: &WordSearch, places: &[Places]) -> WordSearch {
     let mut query = words.query.clone();
     for properties in places.iter().map(Places::properties).filter(|properties| properties.len() <= PLACES_MAX) {
@@ -105,23 +113,16 @@ fn narrowed_by_index(words: &WordSearch, places: &[Places]) -> WordSearch {
     WordSearch { query, ..words.clone() }
 }
 
-/// Postgres chooses between the words and the indexes of the places. Places that are all there are are left out:
-/// they would only be one more thing to compare.
-fn narrowed_by_rows(words: &WordSearch, mut places: Vec<Places>, selection: &ReadableMessageSelection) -> WordSearch {
-    let restricts = |condition: &NarrowCondition| {
-        matches!(
-            condition,
-            NarrowCondition::IsDirect
-                | NarrowCondition::DirectIncluding(_)
-                | NarrowCondition::PublicChannels
-                | NarrowCondition::WebPublicChannels
-                | NarrowCondition::InHome(_)
-        )
-    };
-    if !selection.terms.iter().any(|term| restricts(&term.condition)) {
-        places.retain(|places| places.recipients.is_empty() || !places.topics.is_empty());
-    }
-    WordSearch { places, ..words.clone() }
+/// Returns whether a term says in which places messages are.
+fn names_places(term: &NarrowTerm) -> bool {
+    matches!(
+        term.condition,
+        NarrowCondition::IsDirect
+            | NarrowCondition::DirectIncluding(_)
+            | NarrowCondition::PublicChannels
+            | NarrowCondition::WebPublicChannels
+            | NarrowCondition::InHome(_)
+    )
 }
 
 /// Places of which a message has to be in one.
