@@ -3,8 +3,10 @@
 
 mod terminal;
 
+use axum::body::Body;
 use chat_core::event_log::store::EventQueueStore as _;
 use chat_core::model::role::Role;
+use http::{HeaderValue, Request};
 use serde_json::{Value, json};
 
 use crate::test_app::{NOW_S, Person, TestApp};
@@ -267,4 +269,34 @@ async fn every_picture_clients_are_told_of_is_there_for_everybody() {
     }
     let (status, ..) = app.fetch("/static/nothing.png", &[]).await;
     assert_eq!(status, 404);
+}
+
+#[tokio::test]
+async fn the_desktop_app_takes_the_server_for_one_shows_its_icon_and_sees_that_it_answers() {
+    let app = TestApp::found().await;
+    let ask = async |method: &str, address: &str| {
+        let path = address.strip_prefix("https://chat.example.org").unwrap_or(address);
+        app.respond(Request::builder().method(method).uri(path).body(Body::empty()).unwrap()).await
+    };
+    // Adding an organization.
+    let (status, _, body) = ask("GET", "/api/v1/server_settings").await;
+    let settings: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(status, 200);
+    assert_typed(
+        &settings,
+        "realm_name:text realm_uri:text realm_icon:text zulip_version:text zulip_feature_level:int",
+    );
+    assert_eq!(settings["realm_uri"], "https://chat.example.org");
+    let (status, headers, icon) = ask("GET", settings["realm_icon"].as_str().unwrap()).await;
+    assert_eq!(
+        (status.as_u16(), &headers["content-type"], icon.is_empty()),
+        (200, &HeaderValue::from_static("image/png"), false)
+    );
+    // Connecting again after sleep.
+    let (status, _, body) = ask("HEAD", "/api/v1/server_settings").await;
+    assert_eq!((status.as_u16(), body.len()), (200, 0));
+    // The frame around the client.
+    for path in ["/", "/login/"] {
+        assert_eq!(ask("GET", path).await.0, 200, "{path}");
+    }
 }
