@@ -14,6 +14,7 @@ use sql_engines::SqlDialect;
 
 use super::word_search::WordSearch;
 use super::{CandidateQuery, MessageRange, ReadDirection, RecipientScope, asks_unread, resolved};
+use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::flags::UserFlags;
@@ -28,12 +29,13 @@ const PLACES_MAX: usize = 1_000;
 /// are nearly all there are, and only one more thing to compare.
 const FEW_PLACES: usize = 50;
 
-/// Most messages with a reaction of which the texts are compared with the words.
-const REACTED_MAX: i64 = 500;
+/// Most messages with a reaction, or in resolved topics, of which the texts are compared with the words.
+const COMPARED_MAX: i64 = 500;
 
+/// Counts messages with a reaction.
 const REACTED: &str = "SELECT count(*) FROM (
     SELECT DISTINCT message_id FROM reaction ORDER BY message_id LIMIT CAST($1 AS BIGINT)
-) AS reacted";
+) AS few";
 
 /// What is left of a search by words.
 pub(crate) struct WordScope {
@@ -79,11 +81,12 @@ impl WordScope {
             return Ok(Self { source: CandidateQuery::Nothing, after });
         }
         let mut words = words.clone();
-        if asks(selection, &NarrowCondition::Has(HasOperand::Reaction)) {
-            if few_have_reactions(shared).await? {
-                return Ok(Self { source: CandidateQuery::Reacted, after });
-            }
-            words.reacted = true;
+        words.reacted = asks(selection, &NarrowCondition::Has(HasOperand::Reaction));
+        if words.reacted && are_few(shared, REACTED.to_owned()).await? {
+            return Ok(Self { source: CandidateQuery::Reacted, after });
+        }
+        if asks(selection, &NarrowCondition::IsResolved) && are_few(shared, in_resolved_topics()).await? {
+            return Ok(Self { source: CandidateQuery::Resolved, after });
         }
         let words = match shared.db.dialect() {
             SqlDialect::Postgres => WordSearch { places, ..words },
@@ -96,11 +99,20 @@ impl WordScope {
     }
 }
 
-/// Returns whether so few messages have a reaction that their texts are compared with the words.
-async fn few_have_reactions(shared: &Shared) -> Result<bool, StoreError> {
-    let most = REACTED_MAX + 1;
-    let counted: i64 = run!(shared.db.reader(), fetch_one: sqlx::query_scalar(REACTED).bind(most)).map_err(failed)?;
+/// Returns whether a statement counts so few messages that their texts are compared with the words.
+async fn are_few(shared: &Shared, statement: String) -> Result<bool, StoreError> {
+    let (sql, most) = (Sql::render_to_sql_str(shared.db.dialect(), &statement), COMPARED_MAX + 1);
+    let counted: i64 =
+        run!(shared.db.reader(), fetch_one: sqlx::query_scalar(sql.clone()).bind(most)).map_err(failed)?;
     Ok(counted < most)
+}
+
+/// Counts messages of resolved topics.
+fn in_resolved_topics() -> String {
+    let resolved = resolved("m");
+    format!(
+        "SELECT count(*) FROM (SELECT m.id FROM message AS m WHERE {resolved} ORDER BY m.id LIMIT CAST($1 AS BIGINT)) AS few"
+    )
 }
 
 /// The index of SQLite intersects the words with the places. Postgres gets them as conditions, and chooses by itself

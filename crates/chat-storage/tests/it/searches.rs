@@ -46,6 +46,10 @@ const DIRECT: &str = "INSERT INTO direct (recipient_id, users) VALUES (901, '2,3
 const DIRECT_USERS: &str = "INSERT INTO direct_user (user_id, recipient_id) VALUES (2, 901), (3, 901)";
 const DIRECTS: &str = "UPDATE message SET recipient_id = 901, topic = '', topic_key = '' WHERE id IN (3003, 18003)";
 const HEAD: &str = "UPDATE log_head SET last_event = 21000, pruned = 21000 WHERE one = 1";
+const MANY_RESOLVED: &str = "UPDATE message SET topic = '\u{2714} Lunch', topic_key = '\u{2714} lunch'
+WHERE id > 8000 AND id <= 9000";
+const RESOLVED_WORDS: &str =
+    "UPDATE message_words SET words = 'common \u{a7}22 \u{b6}e29c94206c756e6368' WHERE rowid > 8000 AND rowid <= 9000";
 const FEW_REACTIONS: &str = "INSERT INTO reaction (message_id, user_id, kind, code, name, event_id) VALUES
     (1600, 2, 'unicode_emoji', '1f44d', 'thumbs_up', 1), (19003, 2, 'unicode_emoji', '1f44d', 'thumbs_up', 1)";
 /// More than are compared one by one.
@@ -159,6 +163,13 @@ on_each_engine! {
         for (condition, expected) in rows {
             assert_eq!(newest(&store, &with(condition.clone())).await, expected, "{condition:?}");
         }
+        // Many resolved topics are found by the index of words.
+        home.ask(MANY_RESOLVED).await;
+        if !home.is_postgres() {
+            home.ask(RESOLVED_WORDS).await;
+        }
+        let resolved = newest(&store, &with(NarrowCondition::IsResolved)).await;
+        assert_eq!((resolved.len(), resolved[0], resolved[19]), (20, 8_981, 9_000));
         // A muted channel is out of the home view but for the topics that are heard all the same.
         let mut muted = subscription(11, 2);
         if let RealmChange::Subscription(subscription) = &mut muted {
