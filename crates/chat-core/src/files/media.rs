@@ -38,6 +38,11 @@ const KNOWN: &[(usize, &[u8], &str)] = &[
     (0, b"\x1A\x45\xDF\xA3", "video/webm"),
     (0, b"OggS", "audio/ogg"),
     (0, b"ID3", "audio/mpeg"),
+    (0, b"\xFF\xFB", "audio/mpeg"),
+    (0, b"\xFF\xF3", "audio/mpeg"),
+    (0, b"\xFF\xF2", "audio/mpeg"),
+    (0, b"\xFF\xF1", "audio/aac"),
+    (0, b"\xFF\xF9", "audio/aac"),
     (0, b"fLaC", "audio/flac"),
     (8, b"WAVEfmt ", "audio/wav"),
 ];
@@ -118,6 +123,8 @@ mod tests {
         assert_eq!(known(b"RIFF\0\0\0\0WEBPVP8 ", "x"), inline("image/webp"));
         assert_eq!(known(b"\0\0\0\x20ftypisom", "x"), inline("video/mp4"));
         assert_eq!(known(b"OggS", "x"), inline("audio/ogg"));
+        assert_eq!(known(b"\xFF\xFB\x90\x64", "x.html"), inline("audio/mpeg"));
+        assert_eq!(known(b"\xFF\xF1\x50\x80", "x"), inline("audio/aac"));
         assert_eq!(known(b"%PDF-1.7", "x"), ("application/pdf", ContentDisposition::Reader));
     }
 

@@ -32,6 +32,12 @@ impl ReadableLinkedUploads {
         Some((format!("/user_uploads/thumbnail/{}/{name}", upload.path_id), upload.picture?))
     }
 
+    /// Returns the media type of the upload at that path.
+    #[must_use]
+    pub fn media_type(&self, path: &str) -> Option<&str> {
+        Some(&self.at(path)?.media_type)
+    }
+
     fn at(&self, path: &str) -> Option<&Attachment> {
         let end = path.find(['?', '#']).unwrap_or(path.len());
         self.0.get(&PathId::parse(path.get(..end)?)?)

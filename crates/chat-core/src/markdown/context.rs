@@ -57,6 +57,11 @@ pub trait NameDirectory {
     /// Returns the user group of that name, compared case-insensitively, with the name as stored.
     fn group_by_name(&self, name: &str) -> Option<(UserGroupId, &str)>;
 
+    /// Returns the system group of that name with the name that it is shown under.
+    fn system_group_by_name(&self, _: &str) -> Option<(UserGroupId, &str)> {
+        None
+    }
+
     /// Returns the id of the channel of exactly that name, even one that the sender cannot see.
     fn channel_id_by_name(&self, name: &str) -> Option<ChannelId>;
 

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     A,
+    Audio,
     Blockquote,
     Br,
     Code,
@@ -47,6 +48,7 @@ impl Tag {
     fn name(self) -> &'static str {
         match self {
             Self::A => "a",
+            Self::Audio => "audio",
             Self::Blockquote => "blockquote",
             Self::Br => "br",
             Self::Code => "code",
@@ -91,11 +93,15 @@ pub(super) enum Attribute<'a> {
     AriaLabel(&'a str),
     Class(&'static str),
     CodeLanguage(&'a str),
+    /// A player shows its buttons.
+    Controls,
     Datetime(&'a str),
     /// The class of an emoji of this code.
     EmojiClass(&'static str),
     GroupId(UserGroupId),
     Href(&'a SafeUrl),
+    /// The media type of the picture that a smaller one stands for.
+    OriginalContentType(&'a str),
     /// The size of the picture that a smaller one stands for.
     OriginalDimensions(&'a ImageMetadata),
     /// A browser fetches how long a video is and what it begins with, and no more.
@@ -122,10 +128,12 @@ impl Attribute<'_> {
             Self::AriaLabel(text) => ("aria-label", (*text).into()),
             Self::Class(class) => ("class", (*class).into()),
             Self::CodeLanguage(name) => ("data-code-language", (*name).into()),
+            Self::Controls => ("controls", "".into()),
             Self::Datetime(time) => ("datetime", (*time).into()),
             Self::EmojiClass(code) => ("class", format!("emoji emoji-{code}").into()),
             Self::GroupId(id) => ("data-user-group-id", number(id)),
             Self::Href(url) => ("href", url.as_str().into()),
+            Self::OriginalContentType(media_type) => ("data-original-content-type", (*media_type).into()),
             Self::OriginalDimensions(ImageMetadata { width, height, .. }) => {
                 ("data-original-dimensions", format!("{width}x{height}").into())
             }
@@ -225,6 +233,9 @@ impl Html {
             let (name, value) = attribute.parts();
             self.out.push(' ');
             self.out.push_str(name);
+            if matches!(attribute, Attribute::Controls) {
+                continue;
+            }
             self.out.push_str("=\"");
             self.attribute_value(&value);
             self.out.push('"');

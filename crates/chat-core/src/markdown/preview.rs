@@ -19,14 +19,31 @@ pub(super) struct Preview<'d> {
 pub(super) struct Thumbnail {
     pub(super) url: SafeUrl,
     pub(super) picture: ImageMetadata,
+    /// The media type of the picture that it stands for.
+    pub(super) media_type: String,
+}
+
+/// The media types of sounds that are played in place.
+const AUDIO_TYPES: [&str; 4] = ["audio/aac", "audio/flac", "audio/mpeg", "audio/wav"];
+
+/// Returns the words of a link to an uploaded sound that is played in place; `None` for any other link, and for one that
+/// says no more than its address.
+pub(super) fn audio_title((url, text): (&SafeUrl, &[Inline]), uploads: &ReadableLinkedUploads) -> Option<String> {
+    let path = url.upload_path().filter(|_| url.as_str().starts_with('/'))?;
+    let media_type = uploads.media_type(path)?;
+    let mut title = String::new();
+    spell(text, &mut title);
+    let has_words = !title.is_empty() && !title.ends_with(url.as_str());
+    (AUDIO_TYPES.contains(&media_type) && has_words).then_some(title)
 }
 
 /// Returns the smaller picture of an upload. None of one that is linked with the realm's whole address: existing
 /// servers have none there.
 pub(super) fn thumbnail(url: &SafeUrl, uploads: &ReadableLinkedUploads) -> Option<Thumbnail> {
-    let (path, picture) =
-        uploads.thumbnail_url_and_metadata(url.upload_path().filter(|_| url.as_str().starts_with('/'))?)?;
-    Some(Thumbnail { url: SafeUrl::parse(&path)?, picture })
+    let upload = url.upload_path().filter(|_| url.as_str().starts_with('/'))?;
+    let (path, picture) = uploads.thumbnail_url_and_metadata(upload)?;
+    let media_type = uploads.media_type(upload)?.to_owned();
+    Some(Thumbnail { url: SafeUrl::parse(&path)?, picture, media_type })
 }
 
 /// Returns the pictures and videos linked in a text, in its order, each once.

@@ -14,7 +14,7 @@ use super::tree::{
 };
 use super::url::{self, SafeUrl};
 use crate::files::ReadableLinkedUploads;
-use crate::id::{ChannelId, UserGroupId, UserId};
+use crate::id::{ChannelId, MessageId, UserGroupId, UserId};
 use std::collections::BTreeSet;
 
 /// A rendered message: its HTML and what it mentions and links.
@@ -82,9 +82,10 @@ pub fn render_message_with_uploads(
     RenderedMessage { html: renderer.html.into_string(), ..renderer.rendered }
 }
 
-fn shrunk(html: &mut Html, Thumbnail { url, picture }: &Thumbnail) {
+fn shrunk(html: &mut Html, Thumbnail { url, picture, media_type }: &Thumbnail) {
     let moves = picture.is_animated.then_some(Attribute::Animated);
-    let always = [Attribute::OriginalDimensions(picture), Attribute::Source(url)];
+    let always =
+        [Attribute::OriginalDimensions(picture), Attribute::OriginalContentType(media_type), Attribute::Source(url)];
     html.void(Tag::Img, &moves.into_iter().chain(always).collect::<Vec<_>>());
 }
 
@@ -297,7 +298,7 @@ impl Renderer<'_> {
             Inline::User { id, name, loudness } => self.user(*id, name, *loudness),
             Inline::Wildcard { reach, word, loudness } => self.wildcard(*reach, word, *loudness),
             Inline::Group { id, name, loudness } => self.group(*id, name, *loudness),
-            Inline::Channel { id, name, topic } => self.channel(*id, name, topic.as_deref()),
+            Inline::Channel { id, name, topic, message } => self.channel((*id, name), topic.as_deref(), *message),
             Inline::Emoji { name, code } => self.emoji(name, code),
             Inline::ImageEmoji { name, source } => self.image_emoji(name, source),
             Inline::Time { at_s, written } => self.time(*at_s, written),
@@ -312,9 +313,23 @@ impl Renderer<'_> {
         self.rendered.has_image |= url.has_image_extension();
         self.rendered.attachments.extend(url.upload_path().map(str::to_owned));
         self.rendered.links.insert(url.clone());
+        if self.image_previews == ImagePreviews::Show
+            && let Some(name) = self.uploads.and_then(|uploads| preview::audio_title((url, text), uploads))
+        {
+            return self.audio(url, &name);
+        }
         let attributes: Vec<_> =
             [Some(Attribute::Href(url)), title.map(Attribute::Title)].into_iter().flatten().collect();
         self.element(Tag::A, &attributes, |to| to.inlines(text));
+    }
+
+    /// A player, with the link in it for clients that have none.
+    fn audio(&mut self, url: &SafeUrl, name: &str) {
+        let attributes =
+            [Attribute::Controls, Attribute::PreloadMetadata, Attribute::Source(url), Attribute::Title(name)];
+        self.html.element(Tag::Audio, &attributes, |html| {
+            html.element(Tag::A, &[Attribute::Href(url)], |html| html.text(name));
+        });
     }
 
     fn user(&mut self, id: UserId, name: &str, loudness: MentionKind) {
@@ -358,16 +373,24 @@ impl Renderer<'_> {
         });
     }
 
-    fn channel(&mut self, id: ChannelId, name: &str, topic: Option<&str>) {
-        let address = url::narrow(id, name, topic);
-        let class = Attribute::Class(if topic.is_some() { "stream-topic" } else { "stream" });
-        let attributes = [class, Attribute::StreamId(id), Attribute::Href(&address)];
-        self.html.element(Tag::A, &attributes, |html| {
+    fn channel(&mut self, (id, name): (ChannelId, &str), topic: Option<&str>, message: Option<MessageId>) {
+        let address = url::narrow((id, name), topic, message);
+        let class = match (topic, message) {
+            (_, Some(_)) => "message-link",
+            (Some(_), None) => "stream-topic",
+            (None, None) => "stream",
+        };
+        let known = message.is_none().then_some(Attribute::StreamId(id));
+        let attributes = [Some(Attribute::Class(class)), known, Some(Attribute::Href(&address))];
+        self.html.element(Tag::A, &attributes.into_iter().flatten().collect::<Vec<_>>(), |html| {
             html.text("#");
             html.text(name);
             if let Some(topic) = topic {
                 html.text(" > ");
                 html.text(topic);
+            }
+            if message.is_some() {
+                html.text(" @ 💬");
             }
         });
     }

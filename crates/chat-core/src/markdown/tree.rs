@@ -2,7 +2,7 @@
 
 use super::context::ImagePreviews;
 use super::url::SafeUrl;
-use crate::id::{ChannelId, UserGroupId, UserId};
+use crate::id::{ChannelId, MessageId, UserGroupId, UserId};
 
 /// A parsed message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,7 +182,7 @@ pub enum Inline {
         /// Whether it notifies.
         loudness: MentionKind,
     },
-    /// `#**channel**` and `#**channel>topic**`
+    /// `#**channel**`, `#**channel>topic**` and `#**channel>topic@message**`
     Channel {
         /// Which.
         id: ChannelId,
@@ -190,6 +190,8 @@ pub enum Inline {
         name: String,
         /// The topic, if one was given.
         topic: Option<String>,
+        /// The message, if one was given after the topic.
+        message: Option<MessageId>,
     },
     /// A Unicode emoji, by name or by character.
     Emoji {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::id::{ChannelId, MessageId};
 use crate::text_processing::url_scheme::{WITH_HOST, WITHOUT_HOST};
 
 /// A URL that is safe in `href` or `src`: of an allowed scheme, or relative to the realm.
@@ -103,17 +104,25 @@ impl SafeUrl {
     }
 }
 
-/// Returns the address of a channel or of one of its topics in the web client.
+/// Returns the address of a channel, of one of its topics, or of a message in a topic, in the web client.
 ///
 /// # Source
 /// `docs/decisions.md`, "Links and formulas in messages".
 #[must_use]
-pub(super) fn narrow(channel_id: crate::id::ChannelId, name: &str, topic: Option<&str>) -> SafeUrl {
+pub(super) fn narrow(
+    (channel_id, name): (ChannelId, &str),
+    topic: Option<&str>,
+    message: Option<MessageId>,
+) -> SafeUrl {
     let mut address = format!("/#narrow/stream/{channel_id}-");
     encode_operand(&mut address, &name.replace(' ', "-"));
     if let Some(topic) = topic {
         address.push_str("/topic/");
         encode_operand(&mut address, topic);
+    }
+    if let Some(id) = message {
+        // Writing to a string cannot fail.
+        let _ = write!(address, "/near/{id}");
     }
     SafeUrl(address)
 }
@@ -220,7 +229,9 @@ mod tests {
 
     #[test]
     fn channel_and_topic_names_are_encoded_with_dots() {
-        let url = narrow(crate::id::ChannelId(7), "web & co.", Some("a b/é"));
-        assert_eq!(url.as_str(), "/#narrow/stream/7-web-.26-co.2E/topic/a.20b.2F.C3.A9");
+        let address = |message| narrow((ChannelId(7), "web & co."), Some("a b/é"), message);
+        assert_eq!(address(None).as_str(), "/#narrow/stream/7-web-.26-co.2E/topic/a.20b.2F.C3.A9");
+        let near = "/#narrow/stream/7-web-.26-co.2E/topic/a.20b.2F.C3.A9/near/12";
+        assert_eq!(address(Some(MessageId(12))).as_str(), near);
     }
 }

@@ -101,6 +101,21 @@ impl SystemGroup {
         }
     }
 
+    /// Returns the name under which a mention shows the group.
+    #[must_use]
+    pub fn display_name(self) -> &'static str {
+        match self {
+            Self::Nobody => "Nobody",
+            Self::Owners => "Owners",
+            Self::Administrators => "Administrators",
+            Self::Moderators => "Moderators",
+            Self::FullMembers => "Full members",
+            Self::Members => "Members",
+            Self::Everyone => "Everyone",
+            Self::Internet => "Everyone on the internet",
+        }
+    }
+
     /// Returns the group's description on the wire.
     #[must_use]
     pub fn description(self) -> &'static str {

@@ -76,6 +76,42 @@ pub struct RealmPermissionSettings {
     pub disallow_disposable_addresses: bool,
     /// Days after which messages go, also those between users, where their channel says nothing else; -1 for never.
     pub message_retention_days: i64,
+    /// Which earlier states of messages their readers see.
+    pub edit_history_visibility: EditHistoryVisibility,
+}
+
+/// The earlier states of messages that readers see: `message_edit_history_visibility_policy`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EditHistoryVisibility {
+    /// All.
+    #[default]
+    All,
+    /// Only the channels and topics that a message has been in, without its earlier texts.
+    Moves,
+    /// None.
+    None,
+}
+
+impl EditHistoryVisibility {
+    /// The values in the order of the numbers 1 to 3 that exports have for them.
+    pub const ALL: [Self; 3] = [Self::All, Self::Moves, Self::None];
+
+    /// Returns the value's name on the wire.
+    #[must_use]
+    pub fn wire_name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Moves => "moves",
+            Self::None => "none",
+        }
+    }
+
+    /// Parses a name of the wire.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|visibility| visibility.wire_name() == name)
+    }
 }
 
 /// Seconds in which messages may move, in a new realm: a week.
@@ -108,6 +144,7 @@ impl Default for RealmPermissionSettings {
             emails_restricted_to_domains: false,
             disallow_disposable_addresses: true,
             message_retention_days: -1,
+            edit_history_visibility: EditHistoryVisibility::All,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::markdown::NameDirectory;
 use crate::model::channel::{Channel, ChannelMembership, Subscription, SubscriptionPeriod, channel_name_key};
 use crate::model::email_address_visibility::EmailAddressVisibility;
 use crate::model::group::{GroupSettingValue, SystemGroup, UserGroup};
-use crate::model::realm::Realm;
+use crate::model::realm::{EditHistoryVisibility, Realm};
 use crate::model::realm_change::{RealmChange, RealmItemKind, UserItemKind};
 use crate::model::user::{KeyHash, KeyHasher, User, fold_case};
 
@@ -157,6 +157,12 @@ impl RealmSnapshot {
     #[must_use]
     pub fn realm(&self) -> Option<&Realm> {
         self.realm.as_deref()
+    }
+
+    /// Returns which earlier states of messages the organization shows.
+    #[must_use]
+    pub fn edit_history_visibility(&self) -> EditHistoryVisibility {
+        self.realm().map_or(EditHistoryVisibility::All, |realm| realm.rules.edit_history_visibility)
     }
 
     /// Returns the user of that id, active or not.
@@ -527,6 +533,11 @@ impl NameDirectory for RealmSnapshot {
             .values()
             .find(|group| group.system.is_none() && !group.is_deactivated && fold_case(&group.name) == key)?;
         Some((group.id, &group.name))
+    }
+
+    fn system_group_by_name(&self, name: &str) -> Option<(UserGroupId, &str)> {
+        let system = SystemGroup::ALL.into_iter().find(|system| system.wire_name() == name)?;
+        Some((self.system_group(system)?.id, system.display_name()))
     }
 
     fn channel_id_by_name(&self, name: &str) -> Option<ChannelId> {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const VOID: [&str; 3] = ["br", "hr", "img"];
 
 /// Elements outside of formulas, with the attributes they may have.
-const ELEMENTS: [(&str, &[&str]); 30] = [
+const ELEMENTS: [(&str, &[&str]); 31] = [
     ("a", &["href", "title", "class", "data-stream-id"]),
     ("blockquote", &[]),
     ("br", &[]),
@@ -21,7 +21,10 @@ const ELEMENTS: [(&str, &[&str]); 30] = [
     ("h5", &[]),
     ("h6", &[]),
     ("hr", &[]),
-    ("img", &["alt", "class", "data-animated", "data-original-dimensions", "src", "title"]),
+    (
+        "img",
+        &["alt", "class", "data-animated", "data-original-content-type", "data-original-dimensions", "src", "title"],
+    ),
     ("li", &[]),
     ("ol", &["start"]),
     ("p", &[]),
@@ -36,10 +39,12 @@ const ELEMENTS: [(&str, &[&str]); 30] = [
     ("time", &["datetime"]),
     ("tr", &[]),
     ("ul", &[]),
+    ("audio", &["controls", "preload", "src", "title"]),
     ("video", &["preload", "src"]),
 ];
 
-const CLASSES: [&str; 23] = [
+const CLASSES: [&str; 24] = [
+    "message-link",
     "c1",
     "cm",
     "k",
@@ -160,6 +165,12 @@ fn attributes(mut rest: &str) -> Result<Vec<(&str, &str)>, String> {
     let mut seen = Vec::new();
     let mut names = BTreeSet::new();
     while !rest.is_empty() {
+        // The only attribute that has no value.
+        if let Some(after) = rest.strip_prefix(" controls") {
+            seen.push(("controls", ""));
+            rest = after;
+            continue;
+        }
         let (name, after) = rest
             .strip_prefix(' ')
             .and_then(|rest| rest.split_once("=\""))

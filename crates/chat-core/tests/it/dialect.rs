@@ -348,6 +348,15 @@ fn groups_are_mentioned_without_regard_to_case_and_not_those_of_roles() {
     becomes(&[
         ("@*support*", "<p><span class=\"user-group-mention\" data-user-group-id=\"5\">@Support</span></p>"),
         ("@*role:members*", "<p>@<em>role:members</em></p>"),
+        (
+            "@_*role:members*",
+            "<p><span class=\"user-group-mention silent\" data-user-group-id=\"6\">Members</span></p>",
+        ),
+        (
+            "> @*role:members*",
+            "<blockquote>\n<p><span class=\"user-group-mention silent\" data-user-group-id=\"6\">Members</span></p>\n</blockquote>",
+        ),
+        ("@_*role:owner*", "<p>@_<em>role:owner</em></p>"),
         ("@*nobody*", "<p>@<em>nobody</em></p>"),
     ]);
     assert_eq!(rendered("@*support*").mentioned_groups.into_iter().collect::<Vec<_>>(), [UserGroupId(5)]);
@@ -371,7 +380,19 @@ fn channels_and_topics_are_linked_by_exact_name() {
         ),
         (
             "#**Denmark>t@123**",
-            "<p><a class=\"stream-topic\" data-stream-id=\"3\" href=\"/#narrow/stream/3-Denmark/topic/t.40123\">#Denmark &gt; t@123</a></p>",
+            "<p><a class=\"message-link\" href=\"/#narrow/stream/3-Denmark/topic/t/near/123\">#Denmark &gt; t @ 💬</a></p>",
+        ),
+        (
+            "#**Denmark>t@12x**",
+            "<p><a class=\"stream-topic\" data-stream-id=\"3\" href=\"/#narrow/stream/3-Denmark/topic/t.4012x\">#Denmark &gt; t@12x</a></p>",
+        ),
+        (
+            "#**Denmark>a@b@7**",
+            "<p><a class=\"message-link\" href=\"/#narrow/stream/3-Denmark/topic/a.40b/near/7\">#Denmark &gt; a@b @ 💬</a></p>",
+        ),
+        (
+            "#**Denmark>@7**",
+            "<p><a class=\"stream-topic\" data-stream-id=\"3\" href=\"/#narrow/stream/3-Denmark/topic/.407\">#Denmark &gt; @7</a></p>",
         ),
         ("#**denmark**", "<p>#<strong>denmark</strong></p>"),
         ("#**None>x**", "<p>#<strong>None&gt;x</strong></p>"),

@@ -27,6 +27,10 @@ impl NameDirectory for Realm {
         Some((UserGroupId(5), known))
     }
 
+    fn system_group_by_name(&self, name: &str) -> Option<(UserGroupId, &str)> {
+        (name == "role:members").then_some((UserGroupId(6), "Members"))
+    }
+
     fn channel_id_by_name(&self, name: &str) -> Option<ChannelId> {
         match name {
             "Denmark" => Some(ChannelId(3)),

@@ -3,6 +3,7 @@
 //! A level that is here is there for every client, whatever level the server reports: it adds and takes nothing away.
 
 mod described;
+mod markdown;
 mod messages;
 mod people;
 mod personal;

@@ -84,6 +84,10 @@ impl NameDirectory for RenderedNames<'_> {
         known.or_else(|| self.realm.group_by_name(name))
     }
 
+    fn system_group_by_name(&self, name: &str) -> Option<(UserGroupId, &str)> {
+        self.realm.system_group_by_name(name)
+    }
+
     fn channel_id_by_name(&self, name: &str) -> Option<ChannelId> {
         self.channels.get(name).copied().or_else(|| self.realm.channel_id_by_name(name))
     }

@@ -2,9 +2,9 @@
 
 use super::super::tree::{Inline, MentionKind, WildcardMentionScope};
 use super::scan::{Found, Scanner};
-use crate::id::UserId;
+use crate::id::{MessageId, UserId};
 
-/// Names of groups made by the server, which cannot be mentioned by name.
+/// The start of the names of the system's groups, which only a silent mention can name.
 const SYSTEM_GROUP: &str = "role:";
 
 /// Reads what a mark may precede: `@` or `#` at the start, after white space or after an opening sign.
@@ -36,10 +36,12 @@ pub(super) fn person(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
     }
     let (name, length) = starred(named, "*")?;
     scanner.parser.worked(length);
-    if name.starts_with(SYSTEM_GROUP) {
-        return None;
-    }
-    let (id, name) = scanner.parser.context.directory.group_by_name(name)?;
+    let directory = scanner.parser.context.directory;
+    let (id, name) = if name.starts_with(SYSTEM_GROUP) {
+        directory.system_group_by_name(name).filter(|_| loudness == MentionKind::Silent)?
+    } else {
+        directory.group_by_name(name)?
+    };
     let name = name.to_owned();
     Some((Inline::Group { id, name, loudness }, scanner.at + before + length))
 }
@@ -74,7 +76,7 @@ fn number(digits: &str) -> Option<i64> {
     digits.parse().ok().filter(|_| plain)
 }
 
-/// A link to a channel or to a topic of it.
+/// A link to a channel, to a topic of it, or to a message.
 pub(super) fn channel(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
     let named = scanner.rest().strip_prefix('#').filter(|_| stands_free(scanner) && scanner.scope.may_link())?;
     let (target, length) = starred(named, "**")?;
@@ -88,6 +90,18 @@ pub(super) fn channel(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
         Some(found) => found,
         None => (directory.channel_id_by_name(target)?, target, None),
     };
+    let (topic, message) = match topic {
+        Some(topic) => with_message(topic),
+        None => (topic, None),
+    };
     let topic = topic.map(str::to_owned);
-    Some((Inline::Channel { id, name: name.to_owned(), topic }, scanner.at + 1 + length))
+    Some((Inline::Channel { id, name: name.to_owned(), topic, message }, scanner.at + 1 + length))
+}
+
+/// Returns the topic and the message that follows an at sign. Whether there is such a message is not looked up: the
+/// link says no more than what was typed.
+fn with_message(topic: &str) -> (Option<&str>, Option<MessageId>) {
+    let message = topic.rsplit_once('@').filter(|(topic, id)| !topic.is_empty() && !id.is_empty());
+    let message = message.and_then(|(topic, id)| Some((topic, MessageId(number(id)?))));
+    message.map_or((Some(topic), None), |(topic, id)| (Some(topic), Some(id)))
 }

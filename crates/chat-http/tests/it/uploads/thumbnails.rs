@@ -26,7 +26,8 @@ async fn a_message_shows_a_smaller_picture_and_the_size_of_the_original() {
     let small = format!("{}/840x560.webp", url.replace("/user_uploads/", "/user_uploads/thumbnail/"));
     let expected = format!(
         "<p>look: <a href=\"{url}\">it</a></p>\n<div class=\"message_inline_image\"><a href=\"{url}\" \
-         title=\"it\"><img data-original-dimensions=\"1680x560\" src=\"{small}\"></a></div>"
+         title=\"it\"><img data-original-dimensions=\"1680x560\" data-original-content-type=\"image/png\" \
+         src=\"{small}\"></a></div>"
     );
     assert_eq!(html(&app, message).await, expected);
     let (code, headers, picture) = app.fetch_as(&sam, &small).await;
@@ -41,7 +42,9 @@ async fn a_picture_that_moves_says_so_and_its_smaller_one_does_not_move() {
     let url = upload(&app, &app.ada, ("a.gif", &gif(3))).await;
     let message = link(&app, &app.ada, (&app.ada, &url)).await;
     let html = html(&app, message).await;
-    assert!(html.contains("<img data-animated=\"true\" data-original-dimensions=\"40x30\" src="), "{html}");
+    let picture =
+        "<img data-animated=\"true\" data-original-dimensions=\"40x30\" data-original-content-type=\"image/gif\" src=";
+    assert!(html.contains(picture), "{html}");
     let small = format!("{}/840x560.webp", url.replace("/user_uploads/", "/user_uploads/thumbnail/"));
     let picture = app.fetch_as(&app.ada, &small).await.2;
     assert!(!facts(&picture).is_animated);

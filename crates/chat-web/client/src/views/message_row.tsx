@@ -85,7 +85,7 @@ function Row({ id, previousId, showsPlace, isSelected, isFirstUnread, marked }: 
 /** Selects a message that was clicked, and leaves alone what is in it. */
 function select(id: number) {
   return (event: MouseEvent) => {
-    if ((event.target as HTMLElement).closest("a, button, input, textarea, video, [role=button]")) return;
+    if ((event.target as HTMLElement).closest("a, audio, button, input, textarea, video, [role=button]")) return;
     if (getSelection()?.isCollapsed !== false) app.setUi({ selectedId: id });
   };
 }

@@ -12,7 +12,7 @@ import { t } from "../text/language";
 
 const HTML_ELEMENTS = new Set(
   (
-    "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr img ins li ol p pre span strong table tbody td th thead time " +
+    "a audio blockquote br code del div em h1 h2 h3 h4 h5 h6 hr img ins li ol p pre span strong table tbody td th thead time " +
     "tr ul video sup sub b i u s"
   ).split(" "),
 );
@@ -24,7 +24,7 @@ const MATH_ELEMENTS = new Set(
 );
 const ATTRIBUTES = new Set(
   (
-    "alt aria-label class data-user-id data-user-group-id data-stream-id data-code-language data-original-dimensions " +
+    "alt aria-label class controls data-user-id data-user-group-id data-stream-id data-code-language data-original-dimensions " +
     "data-animated datetime role start title colspan rowspan mathvariant stretchy fence separator accent accentunder " +
     "columnalign rowspacing columnspacing scriptlevel displaystyle width height lspace rspace minsize maxsize display"
   ).split(" "),
@@ -138,7 +138,7 @@ function decorate(content: DocumentFragment, selfId: number | undefined): void {
     picture.loading = "lazy";
     picture.alt ||= picture.closest("a")?.title || t("Picture");
   }
-  for (const video of content.querySelectorAll("video")) video.controls = true;
+  for (const video of content.querySelectorAll<HTMLMediaElement>("audio, video")) video.controls = true;
 }
 
 function makeButton(element: HTMLElement): void {
