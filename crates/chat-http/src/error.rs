@@ -33,7 +33,7 @@ use chat_core::event_log::event::UnsupportedNarrowOperator;
 use chat_core::files::FileStoreError;
 use chat_core::id::EventId;
 use chat_core::messages::draft::DraftError;
-use chat_core::messages::edit::{MessageDeleteError, MessageEditError};
+use chat_core::messages::edit::{EditHistoryHidden, MessageDeleteError, MessageEditError};
 use chat_core::messages::narrow::{MessageWindowError, NarrowError};
 use chat_core::messages::reaction::ReactionError;
 use chat_core::messages::scheduled::ScheduledMessageError;
@@ -232,6 +232,9 @@ pub enum ApiError {
     /// A message may not be changed so.
     #[error(transparent)]
     Edit(#[from] MessageEditError),
+    /// What messages were before is not shown.
+    #[error(transparent)]
+    EditHistory(#[from] EditHistoryHidden),
     /// A message may not be deleted.
     #[error(transparent)]
     Delete(#[from] MessageDeleteError),
@@ -430,6 +433,7 @@ impl ApiError {
             Self::NoQueue { queue_id } => bad_request("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
             Self::NotAllowed(_)
             | Self::Widget(_)
+            | Self::EditHistory(_)
             | Self::FullName(_)
             | Self::Email(_)
             | Self::ForDevelopment

@@ -111,15 +111,16 @@ pub(crate) async fn use_in(
             changed.insert(*id);
         }
     }
-    tell_used(writing, &changed, *at_s).await
+    tell_used(writing, &changed, *at_s).await.map(drop)
 }
 
-/// Has a message use these uploads, of those that there are, and no others; tells the owners of what changes.
+/// Has a message use these uploads, of those that there are, and no others; tells the owners of what changes. Returns
+/// the uploads that it used before and no message uses any more.
 pub(crate) async fn use_only(
     writing: &mut LogTransaction,
     (message_id, wanted): (MessageId, &[AttachmentId]),
     at_s: i64,
-) -> Result<(), StoreError> {
+) -> Result<Vec<Attachment>, StoreError> {
     let before: Vec<i64> =
         run!(writing.tx.on(), fetch_all: sqlx::query_scalar(USED_BY).bind(message_id.0)).map_err(failed)?;
     let before: BTreeSet<AttachmentId> = before.into_iter().map(AttachmentId).collect();
@@ -130,27 +131,32 @@ pub(crate) async fn use_only(
     for id in wanted.difference(&before) {
         run!(writing.tx.on(), execute: sqlx::query(USE).bind(id.0).bind(message_id.0)).map_err(failed)?;
     }
-    tell_used(writing, &before.symmetric_difference(&wanted).copied().collect(), at_s).await
+    let changed = tell_used(writing, &before.symmetric_difference(&wanted).copied().collect(), at_s).await?;
+    let unused = changed.into_iter().filter(|used| used.messages.is_empty()).map(|used| used.attachment);
+    Ok(unused.filter(|upload| before.contains(&upload.id)).collect())
 }
 
+/// Notifies the owners of uploads of the messages that use them now. Returns that, by the numbers of the uploads.
 async fn tell_used(
     writing: &mut LogTransaction,
     changed: &BTreeSet<AttachmentId>,
     at_s: i64,
-) -> Result<(), StoreError> {
+) -> Result<Vec<AttachmentWithMessages>, StoreError> {
     if changed.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let sql = FIND_NUMBERED.text_for_dialect(writing.tx.dialect());
     let ids = encode_numbers_parameter(changed.iter().map(|id| id.0));
     let rows: Vec<Row> = run!(writing.tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
-    let attachments = rows.into_iter().map(attachment).collect::<Result<_, _>>()?;
+    let mut attachments = rows.into_iter().map(attachment).collect::<Result<Vec<_>, _>>()?;
+    attachments.sort_unstable_by_key(|attachment| attachment.id);
     let used_bytes = total(&mut writing.tx).await?;
-    for used in used(&mut writing.tx, attachments).await? {
-        let event = attachment_event::attachment_changed_event(AttachmentChange::Update, &used, used_bytes);
+    let changed = used(&mut writing.tx, attachments).await?;
+    for used in &changed {
+        let event = attachment_event::attachment_changed_event(AttachmentChange::Update, used, used_bytes);
         writing.push(at_s, Vec::new(), Some(event));
     }
-    Ok(())
+    Ok(changed)
 }
 
 /// Writes an upload down, inside a transaction.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use chat_core::StoreError;
 use chat_core::event_log::event::NewEvent;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::messages::store::{MessageEdit, MessageWriteGuard, MessageWriteOutcome};
+use chat_core::messages::store::{MessageEdit, MessageEditOutcome, MessageWriteGuard, MessageWriteOutcome};
 use chat_core::model::message::{ContentFlags, EditHistoryEntry, Reaction, Recipient, topic_key};
 use chat_core::model::realm_snapshot::RealmSnapshot;
 use sql_engines::encode_numbers_parameter;
@@ -70,23 +70,25 @@ ON CONFLICT (message_id, user_id, kind, code) DO NOTHING";
 const UNREACT: &str = "DELETE FROM reaction WHERE message_id = $1 AND user_id = $2 AND kind = $3 AND code = $4";
 
 /// Edits a message and moves those that go with it.
-pub(crate) async fn edit(shared: &Shared, edit: MessageEdit) -> Result<MessageWriteOutcome, StoreError> {
+pub(crate) async fn edit(shared: &Shared, edit: MessageEdit) -> Result<MessageEditOutcome, StoreError> {
     let decided = MessageWriteGuard { realm: edit.decided_at, messages: vec![(edit.id, edit.revision)] };
     let Some(mut writing) = write_guard::begin(shared, &decided).await? else {
-        return Ok(MessageWriteOutcome::Unchanged);
+        return Ok(MessageEditOutcome::Unchanged);
     };
     let place = writing.next();
     if !are_together(&mut writing, &edit).await? {
         write_guard::refuse(shared, writing).await?;
-        return Ok(MessageWriteOutcome::Unchanged);
+        return Ok(MessageEditOutcome::Unchanged);
     }
     run!(writing.tx.on(), execute: sqlx::query(CLAIM).bind(edit.id.0).bind(place.0)).map_err(failed)?;
     keep(&mut writing, &edit, place).await?;
+    let mut detached_uploads = Vec::new();
     if let Some((content, html, content_flags)) = &edit.content {
         run!(writing.tx.on(), execute: sqlx::query(SET_CONTENT)
             .bind(edit.id.0).bind(content).bind(html).bind(content_flags.to_bits()).bind(edit.at_s))
         .map_err(failed)?;
-        attachment::use_only(&mut writing, (edit.id, &edit.attachments), edit.at_s).await?;
+        detached_uploads = attachment::use_only(&mut writing, (edit.id, &edit.attachments), edit.at_s).await?;
+        detached_uploads.retain(|upload| Some(upload.owner_id) == edit.user_id);
         flags::set_of_text(&mut writing.tx, edit.id, &edit.flags).await?;
     }
     let mut events = edit.events.clone();
@@ -95,7 +97,7 @@ pub(crate) async fn edit(shared: &Shared, edit: MessageEdit) -> Result<MessageWr
     }
     word_index::renew(&mut writing.tx, edit.moves.iter().copied().chain([edit.id])).await?;
     let to = edit.to.map(|(channel_id, _)| channel_id);
-    finish(shared, writing, (edit.at_s, events), |shared| {
+    let written = finish(shared, writing, (edit.at_s, events), |shared| {
         shared.memory.channel_windows.forget(&edit.moves);
         shared.memory.channel_windows.forget(&[edit.id]);
         shared.memory.message_index.forget(&edit.moves);
@@ -106,8 +108,11 @@ pub(crate) async fn edit(shared: &Shared, edit: MessageEdit) -> Result<MessageWr
         if !edit.moves.is_empty() {
             shared.memory.started_topics.reset();
         }
+    });
+    Ok(match written.await? {
+        MessageWriteOutcome::Done(at) => MessageEditOutcome::Done { at, detached_uploads },
+        MessageWriteOutcome::Unchanged => MessageEditOutcome::Unchanged,
     })
-    .await
 }
 
 /// Returns whether all that is to move is still where the edited message is. What has gone elsewhere since the decision

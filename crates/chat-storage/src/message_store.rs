@@ -6,8 +6,8 @@ use chat_core::event_log::event::NewEvent;
 use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::messages::narrow::{MessageWindow, ReadableMessageSelection};
 use chat_core::messages::store::{
-    ChannelTopic, FlagWriteGuard, MessageEdit, MessagePage, MessageStore, MessageWriteGuard, MessageWriteOutcome,
-    NewMessage, SendOutcome,
+    ChannelTopic, FlagWriteGuard, MessageEdit, MessageEditOutcome, MessagePage, MessageStore, MessageWriteGuard,
+    MessageWriteOutcome, NewMessage, SendOutcome,
 };
 use chat_core::model::flag_change::FlagOp;
 use chat_core::model::message::{Conversation, EditHistoryEntry, Message, MessageFlag, Reaction};
@@ -148,7 +148,7 @@ impl MessageStore for ChatStore {
         flags::set_flag(&self.shared, (user_id, flag), decided, event).await
     }
 
-    async fn edit_message(&self, edit: MessageEdit) -> Result<MessageWriteOutcome, StoreError> {
+    async fn edit_message(&self, edit: MessageEdit) -> Result<MessageEditOutcome, StoreError> {
         edit::edit(&self.shared, edit).await
     }
 

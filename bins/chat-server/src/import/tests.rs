@@ -245,7 +245,6 @@ async fn a_restriction_that_cannot_be_kept_stops_the_import_unless_the_operator_
     let place = Place::new();
     let mut tables = realm();
     let columns = [
-        ("allow_edit_history", json!(false)),
         ("enable_read_receipts", json!(false)),
         ("name_changes_disabled", json!(true)),
         ("can_access_all_users_group", json!(31)),
@@ -267,7 +266,6 @@ async fn a_restriction_that_cannot_be_kept_stops_the_import_unless_the_operator_
     tables["zerver_userprofile"][1]["can_forge_sender"] = json!(true);
     place.write("realm.json", &tables);
     let lost = [
-        "zerver_realm.allow_edit_history = false",
         "zerver_realm.can_access_all_users_group = role:members",
         "zerver_realm.create_multiuse_invite_group = role:nobody",
         "zerver_realm.enable_read_receipts = false",

@@ -57,8 +57,13 @@ pub trait NameDirectory {
     /// Returns the user group of that name, compared case-insensitively, with the name as stored.
     fn group_by_name(&self, name: &str) -> Option<(UserGroupId, &str)>;
 
-    /// Returns the system group of that name with the name that it is shown under.
-    fn system_group_by_name(&self, _: &str) -> Option<(UserGroupId, &str)> {
+    /// Returns the system group of that name.
+    fn system_group_by_name(&self, _: &str) -> Option<UserGroupId> {
+        None
+    }
+
+    /// Returns the name that the system group of that name is shown under.
+    fn system_group_display_name(&self, _: &str) -> Option<&'static str> {
         None
     }
 

@@ -20,7 +20,7 @@ use crate::permission::access::{ChannelNotFound, find_visible_channel, may_react
 use crate::permission::send_message::{SendError, may_send_to_channel};
 
 use apply::{EditContext, RenderedText, apply, companions};
-pub use history::message_edit_history;
+pub use history::{EditHistoryHidden, message_edit_history, require_visible_edit_history};
 pub use html_diff::html_diff;
 pub use write::edit_or_move_message;
 

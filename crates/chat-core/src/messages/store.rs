@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use crate::StoreError;
 use crate::event_log::event::{NewEvent, NewMessageEvent};
+use crate::files::Attachment;
 use crate::id::{AttachmentId, ChannelId, EventId, MessageId, UserId};
 use crate::messages::narrow::{MessageWindow, ReadableMessageSelection};
 use crate::model::flag_change::FlagOp;
@@ -137,12 +138,26 @@ pub struct MessageEdit {
     pub events: Vec<NewEvent>,
 }
 
-/// The outcome of an edit, a reaction or another message write.
+/// The outcome of a deletion, a reaction or another message write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageWriteOutcome {
     /// It is durable; its last event stands at this place.
     Done(EventId),
     /// It was so already, or what it is about is gone or has changed; nothing was written.
+    Unchanged,
+}
+
+/// The outcome of [`MessageStore::edit_message`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageEditOutcome {
+    /// It is durable.
+    Done {
+        /// The place of its last event.
+        at: EventId,
+        /// The editor's uploads that the text before used and no message uses any more, by number.
+        detached_uploads: Vec<Attachment>,
+    },
+    /// The message is gone, or it or the realm has changed since the decision; nothing was written.
     Unchanged,
 }
 
@@ -251,7 +266,7 @@ pub trait MessageStore: Send + Sync {
     ) -> Result<MessageWriteOutcome, StoreError>;
 
     /// Writes an edit of a message, and moves the messages that move with it.
-    async fn edit_message(&self, edit: MessageEdit) -> Result<MessageWriteOutcome, StoreError>;
+    async fn edit_message(&self, edit: MessageEdit) -> Result<MessageEditOutcome, StoreError>;
 
     /// Returns the edit histories of several messages, each the newest first.
     async fn edit_histories(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, EditHistoryEntry)>, StoreError>;

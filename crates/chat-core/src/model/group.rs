@@ -101,6 +101,12 @@ impl SystemGroup {
         }
     }
 
+    /// Returns the system group of that name on the wire.
+    #[must_use]
+    pub fn from_wire_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|system| system.wire_name() == name)
+    }
+
     /// Returns the name under which a mention shows the group.
     #[must_use]
     pub fn display_name(self) -> &'static str {

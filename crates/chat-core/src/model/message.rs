@@ -402,6 +402,27 @@ pub struct EditHistoryEntry {
     pub topic: Option<(String, String)>,
 }
 
+/// Returns when the text of a message changed last, in unix seconds. `past` are its earlier states, the newest first;
+/// a message that was imported may have the time without them.
+#[must_use]
+pub fn last_edit_s(message: &Message, past: &[EditHistoryEntry]) -> Option<i64> {
+    match past {
+        [] => message.last_edit_s,
+        past => past.iter().find(|edit| edit.content.is_some()).map(|edit| edit.at_s),
+    }
+}
+
+/// Returns when a message moved last, in unix seconds. Resolving its topic does not move it. `past` are its earlier
+/// states, the newest first.
+#[must_use]
+pub fn last_moved_s(past: &[EditHistoryEntry]) -> Option<i64> {
+    let bare = |topic: &str| topic.strip_prefix(RESOLVED_TOPIC_PREFIX).unwrap_or(topic).to_owned();
+    let is_move = |edit: &EditHistoryEntry| {
+        edit.channel.is_some() || edit.topic.as_ref().is_some_and(|(before, after)| bare(before) != bare(after))
+    };
+    past.iter().find(|edit| is_move(edit)).map(|edit| edit.at_s)
+}
+
 /// The wire type of submessages: the only one there is.
 pub const WIDGET_SUBMESSAGE_TYPE: &str = "widget";
 

@@ -535,9 +535,12 @@ impl NameDirectory for RealmSnapshot {
         Some((group.id, &group.name))
     }
 
-    fn system_group_by_name(&self, name: &str) -> Option<(UserGroupId, &str)> {
-        let system = SystemGroup::ALL.into_iter().find(|system| system.wire_name() == name)?;
-        Some((self.system_group(system)?.id, system.display_name()))
+    fn system_group_by_name(&self, name: &str) -> Option<UserGroupId> {
+        Some(self.system_group(SystemGroup::from_wire_name(name)?)?.id)
+    }
+
+    fn system_group_display_name(&self, name: &str) -> Option<&'static str> {
+        SystemGroup::from_wire_name(name).map(SystemGroup::display_name)
     }
 
     fn channel_id_by_name(&self, name: &str) -> Option<ChannelId> {

@@ -9,7 +9,7 @@ use crate::event_log::event::{EventAudience, NewEvent};
 use crate::event_log::realm_commit::RealmCommit;
 use crate::id::UserGroupId;
 use crate::model::group::SystemGroup;
-use crate::model::realm::{Realm, RealmPermissionSettings};
+use crate::model::realm::{EditHistoryVisibility, Realm, RealmPermissionSettings};
 use crate::model::realm_change::RealmChange;
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::PermissionPolicy;
@@ -19,6 +19,8 @@ use crate::text_processing::printable_names::{find_unprintable_in_name, find_unp
 
 /// The setting that is the organization's name.
 const NAME: &str = "name";
+/// The setting that says which earlier states of messages are shown.
+const EDIT_HISTORY: &str = "message_edit_history_visibility_policy";
 /// Characters of the organization's name.
 const NAME_MAX_CHARS: usize = 40;
 /// Characters of its description.
@@ -107,11 +109,33 @@ pub enum RealmSettingType {
     Limit(fn(&mut RealmPermissionSettings) -> &mut Option<i64>),
     /// Days, above 0; -1 for ever.
     Keep(fn(&mut RealmPermissionSettings) -> &mut i64),
+    /// One of some words.
+    Word(WordSetting),
     /// The number of a policy.
     Policy(&'static [(i64, PermissionPolicy)], fn(&mut RealmPermissionSettings) -> &mut PermissionPolicy),
     /// The number of a group of the system, but for some.
     Group(&'static [SystemGroup], fn(&mut RealmPermissionSettings) -> &mut PermissionPolicy),
 }
+
+/// How a setting that is one of some words is read and written.
+#[derive(Debug)]
+pub struct WordSetting {
+    /// The words.
+    pub words: &'static [&'static str],
+    get: fn(&RealmPermissionSettings) -> &'static str,
+    /// Returns whether it is one of the words.
+    set: fn(&mut RealmPermissionSettings, &str) -> bool,
+}
+
+const EDIT_HISTORY_VISIBILITY: WordSetting = WordSetting {
+    words: &["all", "moves", "none"],
+    get: |rules| rules.edit_history_visibility.wire_name(),
+    set: |rules, word| {
+        let parsed = EditHistoryVisibility::parse(word);
+        rules.edit_history_visibility = parsed.unwrap_or(rules.edit_history_visibility);
+        parsed.is_some()
+    },
+};
 
 const fn setting(name: &'static str, kind: RealmSettingType) -> RealmSetting {
     RealmSetting { name, kind, owners_only: false, is_told_in_a_dict: false }
@@ -136,6 +160,7 @@ pub const REALM_SETTINGS: &[RealmSetting] = &[
     setting("mandatory_topics", RealmSettingType::Switch(|rules| &mut rules.mandatory_topics)),
     in_dict(setting("allow_message_editing", RealmSettingType::Switch(|rules| &mut rules.allow_editing))),
     in_dict(setting("message_content_edit_limit_seconds", RealmSettingType::Limit(|rules| &mut rules.edit_limit_s))),
+    setting(EDIT_HISTORY, RealmSettingType::Word(EDIT_HISTORY_VISIBILITY)),
     in_dict(setting("edit_topic_policy", RealmSettingType::Policy(TOPICS, |rules| &mut rules.edit_topic))),
     setting("message_content_delete_limit_seconds", RealmSettingType::Limit(|rules| &mut rules.delete_limit_s)),
     setting(
@@ -226,6 +251,9 @@ pub enum OrganizationError {
     /// None of the numbers it can be.
     #[error("Invalid {0}: Value error, Not in the list of possible values")]
     NotListed(&'static str),
+    /// None of the words it can be.
+    #[error("Invalid {0}")]
+    UnknownWord(&'static str),
     /// There is no such group.
     #[error("Invalid user group")]
     NoGroup,
@@ -264,6 +292,7 @@ pub fn change_realm_settings(
         setting.put(realm, value, &mut now)?;
         if now != last {
             commit.events.push(setting_event(setting, value));
+            commit.events.extend(former_edit_history_event(&last, &now));
             let is_text = matches!(setting.kind, RealmSettingType::Text(..));
             repeated.insert(setting.name.to_owned(), if is_text { json!("updated") } else { value.clone() });
         }
@@ -272,6 +301,13 @@ pub fn change_realm_settings(
         commit.changes.push(RealmChange::Realm(Box::new(now)));
     }
     Ok(repeated)
+}
+
+/// Returns the event for clients of levels below 358, which know yes and no only; `None` when that did not turn.
+fn former_edit_history_event(before: &Realm, now: &Realm) -> Option<NewEvent> {
+    let shows = |realm: &Realm| realm.rules.edit_history_visibility != EditHistoryVisibility::None;
+    let event = json!({"type": "realm", "op": "update", "property": "allow_edit_history", "value": shows(now)});
+    (shows(before) != shows(now)).then(|| NewEvent::same_for_everyone(EventAudience::Everyone, event))
 }
 
 fn setting_event(setting: &RealmSetting, value: &Value) -> NewEvent {
@@ -293,6 +329,7 @@ impl RealmSetting {
             RealmSettingType::Days(field) => (*field(&mut realm.rules)).into(),
             RealmSettingType::Limit(field) => (*field(&mut realm.rules)).into(),
             RealmSettingType::Keep(field) => (*field(&mut realm.rules)).into(),
+            RealmSettingType::Word(word) => (word.get)(&realm.rules).into(),
             RealmSettingType::Policy(numbers, field) => {
                 let policy = *field(&mut realm.rules);
                 numbers.iter().find(|(_, known)| *known == policy)?.0.into()
@@ -348,6 +385,11 @@ impl RealmSetting {
             RealmSettingType::Keep(field) => {
                 let days = value.as_i64().filter(|days| *days == UNLIMITED_RETENTION_DAYS || *days > 0);
                 *field(&mut realm.rules) = days.ok_or_else(|| bad_limit(name, value))?;
+            }
+            RealmSettingType::Word(word) => {
+                if !(word.set)(&mut realm.rules, value.as_str().unwrap_or_default()) {
+                    return Err(OrganizationError::UnknownWord(name));
+                }
             }
             RealmSettingType::Policy(numbers, field) => {
                 let found = numbers.iter().find(|(number, _)| Some(*number) == value.as_i64());

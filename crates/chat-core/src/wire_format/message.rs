@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::markdown;
 use crate::model::message::{
-    EditHistoryEntry, Message, MessageFlag, RESOLVED_TOPIC_PREFIX, Reaction, Recipient, Submessage,
-    WIDGET_SUBMESSAGE_TYPE, wire_flag_names,
+    EditHistoryEntry, Message, MessageFlag, Reaction, Recipient, Submessage, WIDGET_SUBMESSAGE_TYPE, last_edit_s,
+    last_moved_s, wire_flag_names,
 };
+use crate::model::realm::EditHistoryVisibility;
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::render_context::RenderContext;
 use crate::text_processing::search_words::HighlightedMessage;
@@ -55,8 +56,6 @@ struct Shown<'a> {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_id: Option<ChannelId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last_edit_timestamp: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -129,7 +128,6 @@ impl<'a> MessageWithContext<'a> {
             display_recipient: self.display_recipient,
             kind,
             stream_id,
-            last_edit_timestamp: message.last_edit_s,
         };
         put(out, &shown);
         out.pop();
@@ -228,7 +226,7 @@ fn encoded(url: &str) -> String {
 pub struct ReaderMessageFields<'a> {
     /// The reader's flags.
     pub flags: &'a [MessageFlag],
-    /// Its earlier states, the newest first; told when there are any.
+    /// Its earlier states, the newest first; the organization decides which of them the object has.
     pub edits: &'a [EditHistoryEntry],
     /// Itself with the words marked that were looked for.
     pub marked: Option<&'a HighlightedMessage>,
@@ -251,6 +249,20 @@ struct ShownEdit<'a> {
     prev_topic: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     topic: Option<&'a str>,
+}
+
+impl<'a> ShownEdit<'a> {
+    /// Returns the entry as far as the organization shows it.
+    fn of(edit: &'a EditHistoryEntry, visibility: EditHistoryVisibility) -> Option<Self> {
+        let all = Self::from(edit);
+        match visibility {
+            EditHistoryVisibility::All => Some(all),
+            EditHistoryVisibility::Moves if edit.channel.is_some() || edit.topic.is_some() => {
+                Some(Self { prev_content: None, prev_rendered_content: None, ..all })
+            }
+            EditHistoryVisibility::Moves | EditHistoryVisibility::None => None,
+        }
+    }
 }
 
 impl<'a> From<&'a EditHistoryEntry> for ShownEdit<'a> {
@@ -296,14 +308,7 @@ impl<'r> MessageWriter<'r> {
         } else {
             message.cached_json(realm, || self.scene(message).to_message_json()).write_without_end(form, out);
         }
-        if !extras.edits.is_empty() {
-            out.extend_from_slice(b",\"edit_history\":");
-            put(out, &extras.edits.iter().map(ShownEdit::from).collect::<Vec<_>>());
-        }
-        if let Some(moved_s) = extras.edits.iter().find(|edit| is_move(edit)).map(|edit| edit.at_s) {
-            out.extend_from_slice(b",\"last_moved_timestamp\":");
-            put(out, &moved_s);
-        }
+        write_edits(message, extras.edits, realm.edit_history_visibility(), out);
         if let Some(marked) = extras.marked {
             out.extend_from_slice(b",\"match_content\":");
             put(out, &marked.html);
@@ -329,10 +334,21 @@ impl<'r> MessageWriter<'r> {
     }
 }
 
-/// Returns whether an edit changed where the message is, and not only whether its topic is resolved.
-fn is_move(edit: &EditHistoryEntry) -> bool {
-    let bare = |topic: &str| topic.strip_prefix(RESOLVED_TOPIC_PREFIX).unwrap_or(topic).to_owned();
-    edit.channel.is_some() || edit.topic.as_ref().is_some_and(|(before, after)| bare(before) != bare(after))
+/// The members that report earlier states, after others. The times are those of all of them, shown or not.
+fn write_edits(message: &Message, edits: &[EditHistoryEntry], visibility: EditHistoryVisibility, out: &mut Vec<u8>) {
+    let shown: Vec<ShownEdit<'_>> = edits.iter().filter_map(|edit| ShownEdit::of(edit, visibility)).collect();
+    if !shown.is_empty() {
+        out.extend_from_slice(b",\"edit_history\":");
+        put(out, &shown);
+    }
+    if let Some(edited_s) = last_edit_s(message, edits) {
+        out.extend_from_slice(b",\"last_edit_timestamp\":");
+        put(out, &edited_s);
+    }
+    if let Some(moved_s) = last_moved_s(edits) {
+        out.extend_from_slice(b",\"last_moved_timestamp\":");
+        put(out, &moved_s);
+    }
 }
 
 /// The member `flags`, after others. The names are of this crate and need no escapes.

@@ -356,7 +356,6 @@ fn groups_are_mentioned_without_regard_to_case_and_not_those_of_roles() {
             "> @*role:members*",
             "<blockquote>\n<p><span class=\"user-group-mention silent\" data-user-group-id=\"6\">Members</span></p>\n</blockquote>",
         ),
-        ("@_*role:owner*", "<p>@_<em>role:owner</em></p>"),
         ("@*nobody*", "<p>@<em>nobody</em></p>"),
     ]);
     assert_eq!(rendered("@*support*").mentioned_groups.into_iter().collect::<Vec<_>>(), [UserGroupId(5)]);

@@ -27,8 +27,12 @@ impl NameDirectory for Realm {
         Some((UserGroupId(5), known))
     }
 
-    fn system_group_by_name(&self, name: &str) -> Option<(UserGroupId, &str)> {
-        (name == "role:members").then_some((UserGroupId(6), "Members"))
+    fn system_group_by_name(&self, name: &str) -> Option<UserGroupId> {
+        (name == "role:members").then_some(UserGroupId(6))
+    }
+
+    fn system_group_display_name(&self, name: &str) -> Option<&'static str> {
+        (name == "role:members").then_some("Members")
     }
 
     fn channel_id_by_name(&self, name: &str) -> Option<ChannelId> {

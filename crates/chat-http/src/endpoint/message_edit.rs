@@ -1,8 +1,11 @@
 //! `/messages/{message_id}` as it is changed: edited, moved, deleted; and what it was before.
 
+use chat_core::files::AttachmentWithMessages;
 use chat_core::id::{ChannelId, MessageId};
 use chat_core::messages::delete;
-use chat_core::messages::edit::{self, MessageEditRequest, PropagateMode, message_edit_history};
+use chat_core::messages::edit::{
+    self, MessageEditRequest, PropagateMode, message_edit_history, require_visible_edit_history,
+};
 use chat_core::messages::readable_message::{self, ReadableMessage};
 use chat_core::permission::access::shows_read_receipt;
 use chat_core::permission::authentication::AccountLookup;
@@ -20,8 +23,9 @@ use crate::params::{
 use crate::routes::{Routes, get, no_members, patch, post};
 
 pub(crate) fn routes() -> Routes {
-    let one = patch(endpoint(patch_message).documented("Edit a message, or move it and others with it.", no_members))
-        .delete(endpoint(remove).documented("Delete a message.", no_members));
+    let one =
+        patch(endpoint(patch_message).documented("Edit a message, or move it and others with it.", edited_schema))
+            .delete(endpoint(remove).documented("Delete a message.", no_members));
     let topic = endpoint(delete_topic)
         .documented("Delete a topic.", || vec![required_schema_member("complete", JsonSchema::boolean())]);
     Routes::of("messages")
@@ -78,8 +82,15 @@ pub(crate) async fn patch_message(
         propagate: params.propagate,
         prev_content_sha256: params.prev_content_sha256.as_deref(),
     };
-    edit::edit_or_move_message(&call.app.message_ports(), &call.caller.user, id, request).await?;
-    Ok(ApiResponsePayload::empty())
+    let detached = edit::edit_or_move_message(&call.app.message_ports(), &call.caller.user, id, request).await?;
+    let unused = |attachment| AttachmentWithMessages { attachment, messages: Vec::new() }.to_wire_object();
+    let detached: Vec<_> = detached.into_iter().map(unused).collect();
+    ApiResponsePayload::from_payload(&json!({"detached_uploads": detached}))
+}
+
+/// Returns the members of the response.
+fn edited_schema() -> Vec<SchemaMember> {
+    vec![required_schema_member("detached_uploads", JsonSchema::list(JsonSchema::reference_to("Attachment")))]
 }
 
 /// Deletes a message.
@@ -97,9 +108,11 @@ async fn found(call: &ApiCall<AuthenticatedCaller>) -> Result<ReadableMessage, A
 
 /// Returns what a message was before.
 pub(crate) async fn past(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+    require_visible_edit_history(&call.app.realm())?;
     let found = found(&call).await?;
     let past = call.app.messages.edit_history(found.message.id).await?;
-    ApiResponsePayload::from_payload(&json!({"message_history": message_edit_history(&found.message, &past)}))
+    let states = message_edit_history(&found.message, &past, found.realm.edit_history_visibility());
+    ApiResponsePayload::from_payload(&json!({"message_history": states}))
 }
 
 /// Returns the members of the response.

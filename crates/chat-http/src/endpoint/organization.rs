@@ -30,7 +30,9 @@ impl EndpointParams for UpdateOrganizationParams {
         for setting in REALM_SETTINGS {
             let name = setting.name;
             let value = match setting.kind {
-                RealmSettingType::Text(..) => reader.optional::<TextParam>(name)?.map(Value::from),
+                RealmSettingType::Text(..) | RealmSettingType::Word(_) => {
+                    reader.optional::<TextParam>(name)?.map(Value::from)
+                }
                 RealmSettingType::Switch(_) => reader.optional::<JsonParam<bool>>(name)?.map(Value::from),
                 RealmSettingType::Days(_) | RealmSettingType::Policy(..) => {
                     reader.optional::<JsonParam<i64>>(name)?.map(Value::from)
@@ -51,6 +53,7 @@ impl EndpointParams for UpdateOrganizationParams {
                 RealmSettingType::Policy(numbers, _) => {
                     JsonSchema::one_of_numbers(numbers.iter().map(|(number, _)| *number))
                 }
+                RealmSettingType::Word(ref word) => JsonSchema::one_of_words(word.words.iter().copied()),
                 RealmSettingType::Switch(_)
                 | RealmSettingType::Limit(_)
                 | RealmSettingType::Keep(_)
@@ -140,7 +143,7 @@ async fn update(
 /// Returns the members of the response.
 fn changed() -> Vec<SchemaMember> {
     let value = |kind: &RealmSettingType| match kind {
-        RealmSettingType::Text(..) => JsonSchema::string(),
+        RealmSettingType::Text(..) | RealmSettingType::Word(_) => JsonSchema::string(),
         RealmSettingType::Switch(_) => JsonSchema::boolean(),
         RealmSettingType::Limit(_) => JsonSchema::integer().nullable(),
         RealmSettingType::Days(_)

@@ -89,6 +89,7 @@ fn of_organization(error: &OrganizationError) -> ErrorResponse {
         | OrganizationError::InvalidCharacters(_)
         | OrganizationError::TooSmall(_)
         | OrganizationError::BadLimit { .. }
+        | OrganizationError::UnknownWord(_)
         | OrganizationError::NotListed(_)
         | OrganizationError::NoGroup
         | OrganizationError::GroupRefused { .. } => bad_request(BAD_REQUEST, error),

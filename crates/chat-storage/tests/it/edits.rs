@@ -4,7 +4,7 @@ use chat_core::event_log::event::EventAudience;
 use chat_core::event_log::store::{EventLog as _, RealmStore as _};
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::messages::store::{
-    FlagWriteGuard, MessageEdit, MessageStore as _, MessageWriteGuard, MessageWriteOutcome,
+    FlagWriteGuard, MessageEdit, MessageEditOutcome, MessageStore as _, MessageWriteGuard, MessageWriteOutcome,
 };
 use chat_core::messages::widget::SubmessageStore as _;
 use chat_core::model::flag_change::FlagOp;
@@ -78,7 +78,8 @@ on_each_engine! {
         let id = say(&store, 1, 11, "t").await;
         let flags = vec![(UserId(2), MessageFlag::Mentioned)];
         let done = store.edit_message(MessageEdit { content: Some(new_text("new")), flags, ..edit(id) }).await.unwrap();
-        assert_eq!(done, MessageWriteOutcome::Done(store.last_event_id()));
+        let at = store.last_event_id();
+        assert_eq!(done, MessageEditOutcome::Done { at, detached_uploads: Vec::new() });
         let (message, own) = store.find_messages(UserId(2), &[id]).await.unwrap().remove(0);
         assert_eq!((message.content.as_str(), message.html.as_str()), ("new", "<p>new</p>"));
         assert_eq!(message.last_edit_s, Some(NOW_S + 5));
@@ -103,7 +104,7 @@ on_each_engine! {
         ] {
             let revision = revision(&store, id).await;
             let change = MessageEdit { content: Some(new_text("new")), flags: new_flags, revision, ..edit(id) };
-            assert!(matches!(store.edit_message(change).await.unwrap(), MessageWriteOutcome::Done(_)));
+            assert!(matches!(store.edit_message(change).await.unwrap(), MessageEditOutcome::Done { .. }));
             let mut expected: Vec<MessageFlag> = expected.into_iter().chain([MessageFlag::Starred]).collect();
             expected.sort_unstable();
             let mut own = flags(&store, 2, id).await;
@@ -122,10 +123,10 @@ on_each_engine! {
         change(&store, vec![subscription(11, 3)]).await;
         let head = store.last_event_id();
         let late = MessageEdit { decided_at, content: Some(new_text("late")), ..edit(id) };
-        assert_eq!((store.edit_message(late).await.unwrap(), store.last_event_id()), (MessageWriteOutcome::Unchanged, head));
+        assert_eq!((store.edit_message(late).await.unwrap(), store.last_event_id()), (MessageEditOutcome::Unchanged, head));
         assert_eq!(store.find_messages(UserId(1), &[id]).await.unwrap().remove(0).0.content, "hello");
         let anew = MessageEdit { decided_at: store.snapshot().changed_at(), content: Some(new_text("anew")), ..edit(id) };
-        assert!(matches!(store.edit_message(anew).await.unwrap(), MessageWriteOutcome::Done(_)));
+        assert!(matches!(store.edit_message(anew).await.unwrap(), MessageEditOutcome::Done { .. }));
         store.flush_and_close().await;
     }
 
@@ -136,7 +137,7 @@ on_each_engine! {
         store.edit_message(MessageEdit { content: Some(new_text("first")), ..edit(id) }).await.unwrap();
         let head = store.last_event_id();
         let late = store.edit_message(MessageEdit { content: Some(new_text("second")), ..edit(id) }).await.unwrap();
-        assert_eq!((late, store.last_event_id()), (MessageWriteOutcome::Unchanged, head));
+        assert_eq!((late, store.last_event_id()), (MessageEditOutcome::Unchanged, head));
         let (message, _) = store.find_messages(UserId(2), &[id]).await.unwrap().remove(0);
         assert_eq!(message.content, "first");
         assert_eq!(store.edit_history(id).await.unwrap().len(), 1);
@@ -164,10 +165,10 @@ on_each_engine! {
         let to = Some((ChannelId(12), "New".to_owned()));
         let head = store.last_event_id();
         let scattered = MessageEdit { to: to.clone(), moves: vec![first, stays], ..edit(first) };
-        assert_eq!((store.edit_message(scattered).await.unwrap(), store.last_event_id()), (MessageWriteOutcome::Unchanged, head));
+        assert_eq!((store.edit_message(scattered).await.unwrap(), store.last_event_id()), (MessageEditOutcome::Unchanged, head));
         assert!(store.edit_history(first).await.unwrap().is_empty());
         let done = store.edit_message(MessageEdit { to, moves: vec![first, second], ..edit(first) }).await.unwrap();
-        assert!(matches!(done, MessageWriteOutcome::Done(_)));
+        assert!(matches!(done, MessageEditOutcome::Done { .. }));
         for (user, ids) in [(2, [true, false, false]), (3, [false, false, true]), (4, [false, false, false])] {
             for (id, is_read) in [first, second, stays].into_iter().zip(ids) {
                 assert_eq!(flags(&store, user, id).await.contains(&MessageFlag::Read), is_read, "user {user}, message {id}");
@@ -198,7 +199,7 @@ on_each_engine! {
             async move {
                 let to = Some((ChannelId(channel), "t".to_owned()));
                 let change = MessageEdit { to, moves: vec![id], revision: revision(&store, id).await, ..edit(id) };
-                assert!(matches!(store.edit_message(change).await.unwrap(), MessageWriteOutcome::Done(_)));
+                assert!(matches!(store.edit_message(change).await.unwrap(), MessageEditOutcome::Done { .. }));
             }
         };
         // They have read something that is there now, and that is all.
@@ -249,7 +250,7 @@ on_each_engine! {
         let (decided, copies) = (decided_now(&store, id).await, decided_copies(&store, &[id]));
         let to = Some((ChannelId(12), "u".to_owned()));
         let moved = store.edit_message(MessageEdit { to, moves: vec![id], ..edit(id) }).await.unwrap();
-        assert!(matches!(moved, MessageWriteOutcome::Done(_)));
+        assert!(matches!(moved, MessageEditOutcome::Done { .. }));
         refuses_all(&store, (&before, &decided, &copies)).await;
         // Decided on the message where it is now, all of it is written.
         let after = store.find_messages(UserId(1), &[id]).await.unwrap().remove(0).0;

@@ -4,7 +4,7 @@ use chat_core::event_log::event::{EventBody, LogRecord};
 use chat_core::event_log::store::EventLog as _;
 use chat_core::files::{Attachment, AttachmentStore as _, ImageMetadata, NewAttachment, PathId, TemporaryFileAccess};
 use chat_core::id::{AttachmentId, EventId, MessageId, UserId};
-use chat_core::messages::store::{MessageEdit, MessageStore as _, MessageWriteOutcome, NewMessage};
+use chat_core::messages::store::{MessageEdit, MessageEditOutcome, MessageStore as _, NewMessage};
 use chat_core::model::message::ContentFlags;
 use chat_storage::ChatStore;
 use serde_json::Value;
@@ -140,7 +140,8 @@ on_each_engine! {
         let id = send(&store, using(&store, &[first.id])).await;
         let before = store.last_event_id();
         let done = store.edit_message(rewritten(id, vec![second.id])).await.unwrap();
-        assert!(matches!(done, MessageWriteOutcome::Done(_)));
+        let MessageEditOutcome::Done { detached_uploads, .. } = done else { unreachable!("{done:?}") };
+        assert!(detached_uploads.is_empty(), "the editor has none of them");
         let update = |upload: &Attachment, messages| ("update".to_owned(), upload.id.0, Some(messages), 2);
         assert_eq!(events_after(&store, before).await, [update(&first, 0), update(&second, 1)]);
         assert_eq!(store.messages_using_attachment(first.id, MessageId(i64::MAX), 10).await.unwrap(), []);
@@ -148,6 +149,18 @@ on_each_engine! {
         let revision = store.find_messages(UserId(1), &[id]).await.unwrap().remove(0).0.revision;
         store.delete_messages(&decided(&store, &[(id, revision)]), (NOW_S, Vec::new())).await.unwrap();
         assert_eq!(store.messages_using_attachment(second.id, MessageId(i64::MAX), 10).await.unwrap(), []);
+        store.flush_and_close().await;
+    }
+
+    async fn an_upload_is_detached_when_no_message_uses_it_and_the_editor_has_it(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let uploads = [add(&store, upload(1, "a", 1)).await, add(&store, upload(1, "b", 1)).await, add(&store, upload(3, "c", 1)).await];
+        let id = send(&store, using(&store, &uploads.each_ref().map(|upload| upload.id))).await;
+        send(&store, using(&store, &[uploads[1].id])).await;
+        let done = store.edit_message(rewritten(id, Vec::new())).await.unwrap();
+        let at = store.last_event_id();
+        assert_eq!(done, MessageEditOutcome::Done { at, detached_uploads: vec![uploads[0].clone()] });
         store.flush_and_close().await;
     }
 

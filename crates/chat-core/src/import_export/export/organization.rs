@@ -12,7 +12,7 @@ use crate::import_export::import::export_tables::codes::{self, BEGAN, BY_GROUP, 
 use crate::model::channel::{Channel, ChannelPrivacy, SubscriptionPeriod};
 use crate::model::group::{GroupSettingValue, SystemGroup, UserGroup};
 use crate::model::organization_image::OrganizationImage;
-use crate::model::realm::{Realm, RealmPermissionSettings};
+use crate::model::realm::{EditHistoryVisibility, Realm, RealmPermissionSettings};
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::PermissionPolicy;
 use crate::model::user::User;
@@ -257,7 +257,13 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
     row.insert("deactivated".to_owned(), organization.is_deactivated.into());
     // Policies are said by groups, which newer servers have instead of numbers.
     let is_plain = |kind: &RealmSettingType| {
-        !matches!(kind, RealmSettingType::Text(..) | RealmSettingType::Group(..) | RealmSettingType::Policy(..))
+        !matches!(
+            kind,
+            RealmSettingType::Text(..)
+                | RealmSettingType::Group(..)
+                | RealmSettingType::Policy(..)
+                | RealmSettingType::Word(_)
+        )
     };
     for setting in REALM_SETTINGS.iter().filter(|setting| is_plain(&setting.kind) && setting.name != "mandatory_topics")
     {
@@ -268,6 +274,11 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
     let mut rules = organization.rules.clone();
     let topics_policy = if rules.mandatory_topics { TOPICS_NEEDED } else { TOPICS_FREE };
     row.insert("topics_policy".to_owned(), topics_policy.into());
+    let visibility = rules.edit_history_visibility;
+    let number = EditHistoryVisibility::ALL.iter().position(|known| *known == visibility).map(|place| place + 1);
+    row.insert("message_edit_history_visibility_policy".to_owned(), json!(number));
+    // Where there is only yes and no, what is hidden stays hidden.
+    row.insert("allow_edit_history".to_owned(), (visibility == EditHistoryVisibility::All).into());
     // An original server takes a column that is not there for no.
     row.insert("enable_read_receipts".to_owned(), true.into());
     for (column, policy) in elsewhere(&rules) {

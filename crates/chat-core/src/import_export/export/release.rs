@@ -8,6 +8,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::channel::Channel;
+use crate::model::message::{EditHistoryEntry, Message, last_edit_s};
 use crate::model::realm::Realm;
 use crate::organization::settings::{REALM_SETTINGS, RealmSettingType};
 
@@ -58,6 +59,7 @@ const SINCE_9_2: [(&str, &[&str]); 11] = [
             "can_set_delete_message_policy_group",
             "can_set_topics_policy_group",
             "can_summarize_topics_group",
+            "message_edit_history_visibility_policy",
             "moderation_request_channel",
             "topics_policy",
         ],
@@ -96,14 +98,18 @@ const SINCE_9_2: [(&str, &[&str]); 11] = [
     ("zerver_realmauditlog", &["modified_channel_folder"]),
     ("zerver_userprofile_mirrordummy", &PREFERENCES_SINCE_9_2),
     ("zerver_customprofilefield", &["editable_by_user"]),
-    ("zerver_message", &["is_channel_message"]),
+    ("zerver_message", &["is_channel_message", "last_moved_time"]),
     ("zerver_scheduledmessage", &["request_timestamp"]),
     ("zerver_huddle", &["group_size"]),
 ];
 
-/// Columns that 11.0 does not have any more, by their tables: a preference without effect here.
-const UNTIL_11_0: [(&str, &[&str]); 2] =
-    [("zerver_userprofile", &["dense_mode"]), ("zerver_realmuserdefault", &["dense_mode"])];
+/// Columns that 11.0 does not have any more, by their tables: one that a number replaces, and a preference without
+/// effect here.
+const UNTIL_11_0: [(&str, &[&str]); 3] = [
+    ("zerver_realm", &["allow_edit_history"]),
+    ("zerver_userprofile", &["dense_mode"]),
+    ("zerver_realmuserdefault", &["dense_mode"]),
+];
 
 impl OriginalServerRelease {
     /// All supported releases, the newest last.
@@ -163,6 +169,14 @@ impl OriginalServerRelease {
     pub(super) fn post_policy(self, channel: &Channel) -> Map<String, Value> {
         let number = (self == Self::R9_2).then(|| json!(channel.post_policy.wire_number()));
         number.map(|number| ("stream_post_policy".to_owned(), number)).into_iter().collect()
+    }
+
+    /// Returns when a message was edited last, in unix seconds. `past` are its earlier states, the newest first.
+    pub(super) fn last_edit_s(self, message: &Message, past: &[EditHistoryEntry]) -> Option<i64> {
+        match self {
+            Self::R9_2 => message.last_edit_s,
+            Self::R11_0 => last_edit_s(message, past),
+        }
     }
 
     /// Returns whether the import reads the earlier HTML of an edit that left the text as it was. Without the column it

@@ -62,7 +62,7 @@ const COLUMNS: &[(&str, &str, ColumnPolicy)] = &[
          upload_quota_gb custom_upload_quota_gb",
         Usual(&[]),
     ),
-    ("zerver_realm", "allow_edit_history enable_read_receipts", Restricts(&["true"])),
+    ("zerver_realm", "enable_read_receipts", Restricts(&["true"])),
     (
         "zerver_realm",
         "message_content_allowed_in_email_notifications send_channel_events_messages",
@@ -74,7 +74,6 @@ const COLUMNS: &[(&str, &str, ColumnPolicy)] = &[
          require_e2ee_push_notifications",
         Restricts(&["false"]),
     ),
-    ("zerver_realm", "message_edit_history_visibility_policy", Restricts(&["1"])),
     ("zerver_realm", "message_visibility_limit", Restricts(&[])),
     ("zerver_realm", "topics_policy", Restricts(&["2", "3"])),
     ("zerver_realm", "email_address_visibility", Restricts(&["1"])),
@@ -161,7 +160,7 @@ const REALM: &str = "id name description date_created deactivated string_id uuid
     push_notifications_enabled push_notifications_enabled_end_timestamp icon_source icon_version logo_source logo_version \
     night_logo_source night_logo_version plan_type max_invites _max_invites first_visible_message_id \
     zulip_update_announcements_level scheduled_deletion_date demo_organization_scheduled_deletion_date \
-    mandatory_topics authentication_methods owner_full_content_access message_visibility_trash";
+    mandatory_topics allow_edit_history authentication_methods owner_full_content_access message_visibility_trash";
 const USER: &str = "id realm delivery_email email full_name is_active is_bot bot_type bot_owner role is_realm_admin \
     is_guest is_api_super_user date_joined timezone avatar_source avatar_version avatar_hash long_term_idle password \
     api_key uuid recipient last_login last_active_message_id last_reminder groups user_permissions is_superuser is_staff \

@@ -361,6 +361,8 @@ impl Work<'_> {
         }
         content_flags.is_widget = !submessages.is_empty();
         let uses = setting.linked_attachment_ids(&rendered);
+        // Newer servers leave the time out where a message has only moved.
+        let last_edit_s = row.last_edit_time.max(past.last().map(|edit| edit.at_s));
         let message = Message {
             id: MessageId(row.id),
             sender_id: sender.id,
@@ -372,7 +374,7 @@ impl Work<'_> {
             sent_s: row.date_sent,
             client: self.atlas.client(row.sending_client).to_owned(),
             content_flags,
-            last_edit_s: row.last_edit_time,
+            last_edit_s,
             revision: EventId(row.id),
             reactions: Vec::new(),
             submessages,

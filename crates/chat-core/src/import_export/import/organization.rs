@@ -19,7 +19,7 @@ use crate::model::email_address_visibility::EmailAddressVisibility;
 use crate::model::group::SystemGroup;
 use crate::model::message::Recipient;
 use crate::model::organization_image::{OrganizationImage, OrganizationImageUrls};
-use crate::model::realm::{Realm, RealmPermissionSettings};
+use crate::model::realm::{EditHistoryVisibility, Realm, RealmPermissionSettings};
 use crate::model::realm_change::{RealmChange, UserItemKind};
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::render_context::{RenderContext, RenderSettings};
@@ -235,7 +235,8 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut TransferReport)
     };
     let plain = REALM_SETTINGS
         .iter()
-        .filter(|setting| !matches!(setting.kind, RealmSettingType::Group(..) | RealmSettingType::Text(..)));
+        .filter(|setting| !matches!(setting.kind, RealmSettingType::Group(..) | RealmSettingType::Text(..)))
+        .filter(|setting| !matches!(setting.kind, RealmSettingType::Word(_)));
     for setting in plain {
         let Some(value) = row.get(setting.name) else { continue };
         // No place is given to it that it did not have: what cannot be read stays as in a new organization.
@@ -247,6 +248,7 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut TransferReport)
     if let Some(policy @ (TOPICS_FREE | TOPICS_NEEDED)) = row.get("topics_policy").and_then(Value::as_i64) {
         realm.rules.mandatory_topics = policy == TOPICS_NEEDED;
     }
+    realm.rules.edit_history_visibility = edit_history_visibility(row);
     for (column, field) in BY_GROUP {
         let Some(id) = row.get(column).and_then(Value::as_i64) else { continue };
         *field(&mut realm.rules) = groups.policy(id).unwrap_or_else(|| {
@@ -258,6 +260,20 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut TransferReport)
     }
     report.count_transferred("organizations", 1);
     realm
+}
+
+/// Returns which earlier states of messages are shown; a number that is none here shows nothing.
+fn edit_history_visibility(row: &Map<String, Value>) -> EditHistoryVisibility {
+    let of_number = |number: i64| {
+        let place = usize::try_from(number).ok()?.checked_sub(1)?;
+        EditHistoryVisibility::ALL.get(place).copied()
+    };
+    match row.get("message_edit_history_visibility_policy").and_then(Value::as_i64) {
+        Some(number) => of_number(number).unwrap_or(EditHistoryVisibility::None),
+        // Older servers have yes or no.
+        None if row.get("allow_edit_history") == Some(&Value::Bool(false)) => EditHistoryVisibility::None,
+        None => EditHistoryVisibility::All,
+    }
 }
 
 fn images(

@@ -84,8 +84,12 @@ impl NameDirectory for RenderedNames<'_> {
         known.or_else(|| self.realm.group_by_name(name))
     }
 
-    fn system_group_by_name(&self, name: &str) -> Option<(UserGroupId, &str)> {
+    fn system_group_by_name(&self, name: &str) -> Option<UserGroupId> {
         self.realm.system_group_by_name(name)
+    }
+
+    fn system_group_display_name(&self, name: &str) -> Option<&'static str> {
+        self.realm.system_group_display_name(name)
     }
 
     fn channel_id_by_name(&self, name: &str) -> Option<ChannelId> {

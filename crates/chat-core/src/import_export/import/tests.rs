@@ -6,6 +6,7 @@ use crate::event_log::event::LogRecord;
 use crate::id::UserGroupId;
 use crate::model::channel::{ChannelPostPolicy, ChannelPrivacy};
 use crate::model::group::{GroupSettingValue, SystemGroup};
+use crate::model::realm::EditHistoryVisibility;
 use crate::model::realm_snapshot::{RealmSnapshot, StoredRealmState};
 use crate::model::render_context::{RenderContext, RenderSettings};
 use crate::model::role::{PermissionPolicy, Role};
@@ -85,7 +86,10 @@ fn made(tables: Value) -> Result<(ImportedOrganization, TransferReport), ImportE
 }
 
 fn loaded() -> RealmSnapshot {
-    let (made, _) = made(tables()).unwrap();
+    loaded_from(made(tables()).unwrap().0)
+}
+
+fn loaded_from(made: ImportedOrganization) -> RealmSnapshot {
     let ImportedOrganization { head, changes, spans, .. } = made;
     RealmSnapshot::from_stored_state(StoredRealmState {
         at: head,
@@ -131,6 +135,27 @@ fn an_organization_keeps_its_numbers_and_is_what_it_was() {
     assert_eq!(user_settings::user_settings_of(&realm, ann)["enter_sends"], true);
     let about = realm.user_item(UserId(7), crate::model::realm_change::UserItemKind::ProfileValue, "50").unwrap();
     assert_eq!(*about, json!({"value": "*tall*", "rendered_value": "<p><em>tall</em></p>"}));
+}
+
+#[test]
+fn the_history_of_edits_is_shown_no_wider_than_before() {
+    let visibility = |columns: &[(&str, Value)]| {
+        let mut tables = tables();
+        for (column, value) in columns {
+            tables["zerver_realm"][0][*column] = value.clone();
+        }
+        let (changes, report) = made(tables).unwrap();
+        assert!(!report.left.keys().any(|what| what.contains("edit_history")), "{:?}", report.left);
+        loaded_from(changes).edit_history_visibility()
+    };
+    let (name, older) = ("message_edit_history_visibility_policy", "allow_edit_history");
+    assert_eq!(visibility(&[]), EditHistoryVisibility::All);
+    for (number, expected) in [1, 2, 3].into_iter().zip(EditHistoryVisibility::ALL) {
+        assert_eq!(visibility(&[(name, json!(number))]), expected);
+    }
+    assert_eq!(visibility(&[(name, json!(4))]), EditHistoryVisibility::None);
+    assert_eq!(visibility(&[(older, json!(false))]), EditHistoryVisibility::None);
+    assert_eq!(visibility(&[(older, json!(true))]), EditHistoryVisibility::All);
 }
 
 #[test]
@@ -189,7 +214,6 @@ fn the_report_says_what_is_left() {
 #[test]
 fn a_choice_of_the_organization_that_is_not_kept_is_named_with_its_value() {
     let restrictions = [
-        ("allow_edit_history", json!(false)),
         ("enable_read_receipts", json!(false)),
         ("message_content_allowed_in_email_notifications", json!(false)),
         ("name_changes_disabled", json!(true)),

@@ -38,7 +38,8 @@ pub(super) fn person(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
     scanner.parser.worked(length);
     let directory = scanner.parser.context.directory;
     let (id, name) = if name.starts_with(SYSTEM_GROUP) {
-        directory.system_group_by_name(name).filter(|_| loudness == MentionKind::Silent)?
+        let id = directory.system_group_by_name(name).filter(|_| loudness == MentionKind::Silent)?;
+        (id, directory.system_group_display_name(name)?)
     } else {
         directory.group_by_name(name)?
     };

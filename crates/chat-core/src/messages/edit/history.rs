@@ -4,17 +4,52 @@ use serde_json::{Value, json};
 
 use super::html_diff::{PAIRS_MAX, html_diff_within};
 use crate::model::message::{EditHistoryEntry, Message, Recipient};
+use crate::model::realm::EditHistoryVisibility;
+use crate::model::realm_snapshot::RealmSnapshot;
 use crate::wire_format::add;
+
+/// The organization does not show what messages were before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("Message edit history is disabled in this organization")]
+pub struct EditHistoryHidden;
+
+/// Checks that the organization shows some of what messages were before.
+///
+/// # Errors
+/// When it shows nothing of that.
+pub fn require_visible_edit_history(realm: &RealmSnapshot) -> Result<(), EditHistoryHidden> {
+    if realm.edit_history_visibility() == EditHistoryVisibility::None { Err(EditHistoryHidden) } else { Ok(()) }
+}
 
 /// Returns the states of a message as wire objects, the oldest first: as it was sent, and after each edit together with
 /// what it was before.
 ///
-/// `past` is the newest first, as the store gives it. Where a message was is told by channel numbers alone.
+/// `past` is the newest first, as the store gives it. Where a message was is told by channel numbers alone. Where the
+/// organization shows moves alone, every state has the text of today and edits of the text are left out.
 ///
 /// # Source
-/// Not specified; the keys are those existing clients know.
+/// Not specified; the keys are those existing clients know. For a state before a move an original server shows the text
+/// of then; here what `moves` is to hide stays hidden.
 #[must_use]
-pub fn message_edit_history(message: &Message, past: &[EditHistoryEntry]) -> Vec<Value> {
+pub fn message_edit_history(
+    message: &Message,
+    past: &[EditHistoryEntry],
+    visibility: EditHistoryVisibility,
+) -> Vec<Value> {
+    let moves;
+    let past = match visibility {
+        EditHistoryVisibility::All => past,
+        EditHistoryVisibility::Moves => {
+            let relocations = past.iter().filter(|edit| edit.channel.is_some() || edit.topic.is_some());
+            moves = relocations.map(|edit| EditHistoryEntry { content: None, ..edit.clone() }).collect::<Vec<_>>();
+            &moves
+        }
+        EditHistoryVisibility::None => &[],
+    };
+    states(message, past)
+}
+
+fn states(message: &Message, past: &[EditHistoryEntry]) -> Vec<Value> {
     let (mut content, mut html) = (message.content.as_str(), message.html.as_str());
     let (mut topic, mut pairs) = (message.topic.as_str(), PAIRS_MAX);
     let state = |(topic, content, html): (&str, &str, &str), at_s: i64, user_id| json!({"topic": topic, "content": content, "rendered_content": html, "timestamp": at_s, "user_id": user_id});
@@ -70,7 +105,7 @@ mod tests {
             state
         };
         assert_eq!(
-            message_edit_history(&message, &[moved, edited]),
+            message_edit_history(&message, &[moved, edited], EditHistoryVisibility::All),
             [
                 with(now("Breakfast", "ho"), json!({"timestamp": NOW_S, "user_id": 4})),
                 with(

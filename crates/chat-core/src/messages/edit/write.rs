@@ -8,10 +8,11 @@ use sha2::{Digest as _, Sha256};
 use super::text::rewritten;
 use super::{EditContext, EditPlan, MessageEditError, MessageEditRequest, RenderedText, apply, companions, plan};
 use crate::event_log::decision_queue::{MAX_DECISION_ATTEMPTS, StaleDecisionError};
+use crate::files::Attachment;
 use crate::id::MessageId;
 use crate::markdown::WildcardMentionScope;
 use crate::messages::readable_message::{self, ReadableMessage};
-use crate::messages::store::{MessageEdit, MessageWriteOutcome};
+use crate::messages::store::{MessageEdit, MessageEditOutcome};
 use crate::messages::topic_visibility_policy::automatic_policies::{self, MovedTopic};
 use crate::messages::workflow_context::{MessageWorkflowContext, MessageWorkflowError};
 use crate::model::message::{self, Conversation, Recipient, topic_key};
@@ -22,6 +23,9 @@ use crate::wire_format::message as object;
 
 /// Edits a message, or moves it and the messages that move with it. The topic of the request is taken as typed.
 ///
+/// Returns the caller's uploads that the text before used and no message uses any more: only its earlier states refer
+/// to them.
+///
 /// # Errors
 /// See [`MessageEditError`]; when the message is not there for the caller, or the server failed.
 pub async fn edit_or_move_message(
@@ -29,15 +33,15 @@ pub async fn edit_or_move_message(
     caller: &Arc<User>,
     id: MessageId,
     request: MessageEditRequest<'_>,
-) -> Result<(), MessageWorkflowError> {
+) -> Result<Vec<Attachment>, MessageWorkflowError> {
     for _ in 0..MAX_DECISION_ATTEMPTS {
         let found = readable_message::find_readable_message(ports, caller, id).await?;
         let (edit, moved_topic) = decide(ports, &found, request).await?;
-        if ports.messages.edit_message(edit).await? != MessageWriteOutcome::Unchanged {
+        if let MessageEditOutcome::Done { detached_uploads, .. } = ports.messages.edit_message(edit).await? {
             if let Some(moved) = moved_topic {
                 automatic_policies::after_moving(ports, &found.message, &moved).await;
             }
-            return Ok(());
+            return Ok(detached_uploads);
         }
     }
     Err(StaleDecisionError("a message").into())

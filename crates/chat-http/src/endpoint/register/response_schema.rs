@@ -44,7 +44,8 @@ pub(super) fn all() -> Vec<SchemaMember> {
         .collect()
 }
 
-const TEXTS: [&str; 22] = [
+const TEXTS: [&str; 23] = [
+    "realm_message_edit_history_visibility_policy",
     "jitsi_server_url",
     "realm_name",
     "realm_description",
@@ -72,7 +73,8 @@ const TEXTS: [&str; 22] = [
 const TEXTS_OR_NULL: [&str; 3] = ["navigation_tour_video_url", "realm_jitsi_server_url", "server_jitsi_server_url"];
 
 /// Beside those that never change.
-const SWITCHES: [&str; 17] = [
+const SWITCHES: [&str; 18] = [
+    "realm_allow_edit_history",
     "realm_disallow_disposable_email_addresses",
     "realm_emails_restricted_to_domains",
     "realm_push_notifications_enabled",

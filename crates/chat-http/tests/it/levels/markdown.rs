@@ -31,7 +31,9 @@ async fn level_319_a_message_is_linked_by_its_number_after_its_topic() {
         )
     );
     let stays = format!("data-stream-id=\"{general}\"");
-    assert!(html(&app, "#**general**").await.contains(&stays) && html(&app, "#**general>lunch**").await.contains(&stays));
+    assert!(
+        html(&app, "#**general**").await.contains(&stays) && html(&app, "#**general>lunch**").await.contains(&stays)
+    );
 }
 
 #[tokio::test]

@@ -12,12 +12,164 @@ async fn say(app: &TestApp, who: &Person, topic: &str, content: &str) -> i64 {
     app.call(who, "POST /messages", &message).await.success()["id"].as_i64().unwrap()
 }
 
+/// The names of an object's members, sorted.
+fn keys(object: &Value) -> String {
+    let mut names: Vec<_> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names.join(" ")
+}
+
 async fn enter(app: &TestApp, who: &Person) {
     app.call(who, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "general"}]"#)]).await.success();
 }
 
 fn ids(response: &Value) -> Vec<i64> {
     response["messages"].as_array().unwrap().iter().map(|message| message["id"].as_i64().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn level_284_an_edit_history_has_no_versions_and_the_event_keeps_its_own() {
+    let app = TestApp::found().await;
+    let queue = listen(&app, &app.ada, r#"["update_message"]"#, &[]).await;
+    let id = say(&app, &app.ada, "lunch", "soup").await;
+    app.call(&app.ada, &format!("PATCH /messages/{id}"), &[("content", "salad")]).await.success();
+    let message = app.call(&app.ada, &format!("GET /messages/{id}"), &[]).await.success()["message"].clone();
+    assert_eq!(keys(&message["edit_history"][0]), "prev_content prev_rendered_content timestamp user_id");
+    assert_eq!(heard(&app, &queue).await[0]["prev_rendered_content_version"], 1);
+}
+
+#[tokio::test]
+async fn level_285_an_edit_names_the_uploads_that_only_the_history_refers_to() {
+    let app = TestApp::found().await;
+    let mut links = Vec::new();
+    for name in ["a.txt", "b.txt"] {
+        let form = crate::file_store::form(&[("file", name, "text/plain", b"x")]);
+        let url = app.call_with_files(&app.ada, "POST /user_uploads", form).await.success()["url"].clone();
+        links.push(format!("[{name}]({})", url.as_str().unwrap()));
+    }
+    let first = say(&app, &app.ada, "lunch", &links.join(" ")).await;
+    say(&app, &app.ada, "lunch", &links[1]).await;
+    let edit = async |content: &str| {
+        let response = app.call(&app.ada, &format!("PATCH /messages/{first}"), &[("content", content)]).await;
+        response.success()["detached_uploads"].clone()
+    };
+    assert_eq!(edit(&format!("{} more", links.join(" "))).await, json!([]));
+    let detached = edit("nothing").await;
+    let path = links[0].split_once("/user_uploads/").unwrap().1.trim_end_matches(')');
+    let expected = json!([{"id": detached[0]["id"], "name": "a.txt", "path_id": path, "size": 1,
+        "create_time": crate::test_app::NOW_S * 1_000, "messages": []}]);
+    assert_eq!(detached, expected);
+    let listed = app.call(&app.ada, "GET /attachments", &[]).await.success()["attachments"].clone();
+    assert!(listed.as_array().unwrap().contains(&expected[0]), "{listed}");
+    assert_eq!(edit("nothing again").await, json!([]));
+}
+
+#[tokio::test]
+async fn level_327_a_conversation_of_two_has_one_number_on_both_sides_and_in_both_directions() {
+    let app = TestApp::found().await;
+    let (sam, eve) = (app.person("sam", Role::Member).await, app.person("eve", Role::Member).await);
+    let queue = listen(&app, &sam, r#"["message"]"#, &[]).await;
+    let send = async |from: &Person, to: &[i64]| {
+        let note = [("type", "direct"), ("to", &json!(to).to_string()), ("content", "hi")];
+        app.call(from, "POST /messages", &note).await.success();
+    };
+    send(&app.ada, &[sam.id]).await;
+    send(&sam, &[app.ada.id]).await;
+    send(&app.ada, &[sam.id, eve.id]).await;
+    send(&eve, &[sam.id]).await;
+    let numbers = |messages: Vec<Value>| -> Vec<i64> {
+        messages.iter().map(|message| message["recipient_id"].as_i64().unwrap()).collect()
+    };
+    let events = heard(&app, &queue).await.iter().map(|event| event["message"].clone()).collect();
+    let told = numbers(events);
+    assert_eq!(told[0], told[1]);
+    assert!(told[0] != told[2] && told[0] != told[3] && told[2] != told[3], "{told:?}");
+    for (who, seen) in [(&sam, told.clone()), (&app.ada, told[..3].to_vec()), (&eve, told[2..].to_vec())] {
+        let narrow = ("narrow", r#"[{"operator": "is", "operand": "dm"}]"#);
+        let window = [("anchor", "newest"), ("num_before", "9"), ("num_after", "0"), narrow];
+        let response = app.call(who, "GET /messages", &window).await.success();
+        assert_eq!(numbers(response["messages"].as_array().unwrap().clone()), seen);
+    }
+}
+
+#[tokio::test]
+async fn level_328_a_reaction_of_a_message_names_its_user_by_number_and_still_by_the_older_object() {
+    let app = TestApp::found().await;
+    let id = say(&app, &app.ada, "lunch", "soup").await;
+    app.call(&app.ada, &format!("POST /messages/{id}/reactions"), &[("emoji_name", "smile")]).await.success();
+    let message = app.call(&app.ada, &format!("GET /messages/{id}"), &[]).await.success()["message"].clone();
+    let reaction = &message["reactions"][0];
+    assert_eq!((&reaction["user_id"], &reaction["user"]["id"]), (&json!(app.ada.id), &json!(app.ada.id)));
+}
+
+#[tokio::test]
+async fn level_339_the_event_of_a_new_message_has_no_users_of_reactions() {
+    let app = TestApp::found().await;
+    let queue = listen(&app, &app.ada, r#"["message", "reaction"]"#, &[]).await;
+    let id = say(&app, &app.ada, "lunch", "soup").await;
+    app.call(&app.ada, &format!("POST /messages/{id}/reactions"), &[("emoji_name", "smile")]).await.success();
+    let events = heard(&app, &queue).await;
+    assert_eq!(events[0]["message"]["reactions"], json!([]));
+    let reaction = &events[1];
+    assert_eq!((&reaction["user_id"], &reaction["user"]["user_id"]), (&json!(app.ada.id), &json!(app.ada.id)));
+}
+
+#[tokio::test]
+async fn level_358_the_organization_shows_all_earlier_states_or_moves_or_none() {
+    let app = TestApp::found().await;
+    let name = "message_edit_history_visibility_policy";
+    let id = say(&app, &app.ada, "lunch", "soup").await;
+    let path = format!("/messages/{id}");
+    for change in [vec![("content", "salad")], vec![("content", "stew"), ("topic", "dinner")], vec![("topic", "tea")]] {
+        app.wait_s(10);
+        app.call(&app.ada, &format!("PATCH {path}"), &change).await.success();
+    }
+    let (moved_s, edited_s) = (crate::test_app::NOW_S + 30, crate::test_app::NOW_S + 20);
+    let queue = listen(&app, &app.ada, r#"["realm"]"#, &[]).await;
+    let choose = async |policy: &str| {
+        let answer = app.call(&app.ada, "PATCH /realm", &[(name, policy)]).await.success();
+        assert_eq!(answer[name], policy);
+        let register = [("event_types", r#"["realm"]"#)];
+        let state = app.call(&app.ada, "POST /register", &register).await.success();
+        assert_eq!(state["realm_message_edit_history_visibility_policy"], policy);
+        assert_eq!(state["realm_allow_edit_history"], policy != "none");
+    };
+    let seen = async || {
+        let message = app.call(&app.ada, &format!("GET {path}"), &[]).await.success()["message"].clone();
+        assert_eq!(
+            (&message["last_edit_timestamp"], &message["last_moved_timestamp"]),
+            (&json!(edited_s), &json!(moved_s))
+        );
+        message.get("edit_history").map(|edits| edits.as_array().unwrap().iter().map(keys).collect::<Vec<_>>())
+    };
+    let moved = "prev_topic timestamp topic user_id".to_owned();
+    let both = "prev_content prev_rendered_content prev_topic timestamp topic user_id".to_owned();
+    let edited = "prev_content prev_rendered_content timestamp user_id".to_owned();
+    assert_eq!(seen().await, Some(vec![moved.clone(), both, edited]));
+    choose("moves").await;
+    assert_eq!(seen().await, Some(vec![moved.clone(), moved]));
+    let history = app.call(&app.ada, &format!("GET {path}/history"), &[]).await.success()["message_history"].clone();
+    let topics: Vec<_> = history.as_array().unwrap().iter().map(|state| state["topic"].as_str().unwrap()).collect();
+    assert_eq!(topics, ["lunch", "dinner", "tea"]);
+    for hidden in ["soup", "salad", "prev_content", "content_html_diff"] {
+        assert!(!history.to_string().contains(hidden), "{history}");
+    }
+    choose("none").await;
+    assert_eq!(seen().await, None);
+    let refused = app.call(&app.ada, &format!("GET {path}/history"), &[]).await;
+    refused.refused("Message edit history is disabled in this organization");
+    app.call(&app.ada, "PATCH /realm", &[(name, "some")]).await.refused(&format!("Invalid {name}"));
+    choose("all").await;
+    let event =
+        |property: &str, value: Value| json!({"type": "realm", "op": "update", "property": property, "value": value});
+    let told = [
+        event(name, json!("moves")),
+        event(name, json!("none")),
+        event("allow_edit_history", json!(false)),
+        event(name, json!("all")),
+        event("allow_edit_history", json!(true)),
+    ];
+    assert_eq!(heard(&app, &queue).await, told);
 }
 
 #[tokio::test]
@@ -129,23 +281,24 @@ async fn level_365_a_move_has_its_time_and_resolving_a_topic_is_none() {
     let app = TestApp::found().await;
     let id = say(&app, &app.ada, "lunch", "soup").await;
     let path = format!("/messages/{id}");
-    let moved = async || {
+    let times = async || {
         let message = app.call(&app.ada, &format!("GET {path}"), &[]).await.success()["message"].clone();
-        message.get("last_moved_timestamp").cloned()
+        ["last_edit_timestamp", "last_moved_timestamp"].map(|key| message.get(key).cloned())
     };
+    let [first_s, moved_s, last_s] = [10, 30, 40].map(|after_s| Some(json!(crate::test_app::NOW_S + after_s)));
     let edit = async |change: (&str, &str)| {
         app.wait_s(10);
         app.call(&app.ada, &format!("PATCH {path}"), &[change]).await.success();
     };
+    assert_eq!(times().await, [None, None]);
     edit(("content", "salad")).await;
     edit(("topic", "✔ lunch")).await;
-    assert_eq!(moved().await, None);
+    assert_eq!(times().await, [first_s.clone(), None]);
     edit(("topic", "dinner")).await;
-    let moved_s = crate::test_app::NOW_S + 30;
-    assert_eq!(moved().await, Some(json!(moved_s)));
+    assert_eq!(times().await, [first_s, moved_s.clone()]);
     edit(("content", "stew")).await;
     edit(("topic", "✔ dinner")).await;
-    assert_eq!(moved().await, Some(json!(moved_s)));
+    assert_eq!(times().await, [last_s, moved_s]);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use chat_core::event_log::event::{EventAudience, NewEvent};
 use chat_core::event_log::store::EventLog as _;
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::messages::store::{
-    FlagWriteGuard, MessageEdit, MessageStore as _, MessageWriteGuard, MessageWriteOutcome,
+    FlagWriteGuard, MessageEdit, MessageEditOutcome, MessageStore as _, MessageWriteGuard, MessageWriteOutcome,
 };
 use chat_core::model::channel::ChannelPrivacy;
 use chat_core::model::flag_change::FlagOp;
@@ -471,7 +471,7 @@ async fn an_edited_message_tells_its_earlier_states_and_its_reactions() {
         at_s: NOW_S + 5,
         events: vec![event()],
     };
-    assert!(matches!(app.store.edit_message(edit).await.unwrap(), MessageWriteOutcome::Done(_)));
+    assert!(matches!(app.store.edit_message(edit).await.unwrap(), MessageEditOutcome::Done { .. }));
     let reaction = Reaction {
         user_id: UserId(9),
         emoji_name: "smile".to_owned(),

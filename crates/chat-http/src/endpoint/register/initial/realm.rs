@@ -6,7 +6,7 @@ use chat_core::limits::{
 };
 use chat_core::model::group::SystemGroup;
 use chat_core::model::organization_image::OrganizationImage;
-use chat_core::model::realm::RealmPermissionSettings;
+use chat_core::model::realm::{EditHistoryVisibility, RealmPermissionSettings};
 use chat_core::model::role::PermissionPolicy;
 use chat_core::organization::permission_settings;
 use chat_core::people::custom_profile_fields::ExternalAccountType;
@@ -69,8 +69,7 @@ pub(super) fn limits(request: &InitialStateRequest<'_>, state: &mut InitialState
 }
 
 /// What is always on.
-pub(in crate::endpoint::register) const ON: [&str; 8] = [
-    "realm_allow_edit_history",
+pub(in crate::endpoint::register) const ON: [&str; 7] = [
     "realm_email_auth_enabled",
     "realm_enable_guest_user_indicator",
     "realm_enable_read_receipts",
@@ -114,6 +113,9 @@ pub(super) fn switches(request: &InitialStateRequest<'_>, state: &mut InitialSta
     }
     state.put("realm_push_notifications_enabled", request.app.push.bouncer.is_some());
     state.put("realm_allow_message_editing", rules.allow_editing);
+    let history = rules.edit_history_visibility;
+    state.put("realm_allow_edit_history", history != EditHistoryVisibility::None);
+    state.put("realm_message_edit_history_visibility_policy", history.wire_name());
     state.put("realm_mandatory_topics", rules.mandatory_topics);
     state.put("realm_disallow_disposable_email_addresses", rules.disallow_disposable_addresses);
     state.put("realm_emails_restricted_to_domains", rules.emails_restricted_to_domains);
