@@ -116,15 +116,14 @@ impl User {
     }
 }
 
-/// Returns the user of an e-mail address that the reader may see: the public one, or the real one where it is visible
-/// to the reader.
+/// Returns the user of an e-mail address that the reader may see: the one made of the user's number, which every user
+/// has whether it is shown or not, or the real one where it is visible to the reader.
 #[must_use]
 pub fn find_user_by_visible_email<'a>(realm: &'a RealmSnapshot, reader: &User, address: &str) -> Option<&'a Arc<User>> {
     let folded = fold_case(address.trim());
     let number = folded.strip_prefix("user").and_then(|rest| rest.strip_suffix(HIDDEN_DOMAIN)?.strip_suffix('@'));
     let by_number = number.and_then(|number| realm.user(UserId(number.parse().ok()?)));
-    let known = by_number.filter(|user| user.public_email() == folded);
-    known.or_else(|| realm.user_by_email(&folded).filter(|user| user.shows_email_to(reader)))
+    by_number.or_else(|| realm.user_by_email(&folded).filter(|user| user.shows_email_to(reader)))
 }
 
 #[cfg(test)]
@@ -181,8 +180,7 @@ mod tests {
             assert_eq!(found(reader, " USER20@Hidden.invalid "), Some(20), "{reader}");
         }
         assert_eq!([2, 4, 20].map(|reader| found(reader, "user20@EXAMPLE.org")), [Some(20), None, Some(20)]);
-        // Whom everybody is shown has no other address.
-        assert_eq!((found(2, "user4@hidden.invalid"), found(2, "user@hidden.invalid")), (None, None));
+        assert_eq!((found(2, "user4@hidden.invalid"), found(2, "user@hidden.invalid")), (Some(4), None));
         assert_eq!(found(6, "user4@example.org"), Some(4));
     }
 

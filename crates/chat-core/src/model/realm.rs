@@ -76,6 +76,8 @@ pub struct RealmPermissionSettings {
     pub disallow_disposable_addresses: bool,
     /// Days after which messages go, also those between users, where their channel says nothing else; -1 for never.
     pub message_retention_days: i64,
+    /// Whether notifications that pass through others in clear say nothing of the message.
+    pub require_e2ee_push: bool,
     /// Which earlier states of messages their readers see.
     pub edit_history_visibility: EditHistoryVisibility,
 }
@@ -144,6 +146,7 @@ impl Default for RealmPermissionSettings {
             emails_restricted_to_domains: false,
             disallow_disposable_addresses: true,
             message_retention_days: -1,
+            require_e2ee_push: false,
             edit_history_visibility: EditHistoryVisibility::All,
         }
     }

@@ -160,6 +160,7 @@ pub const REALM_SETTINGS: &[RealmSetting] = &[
     setting("mandatory_topics", RealmSettingType::Switch(|rules| &mut rules.mandatory_topics)),
     in_dict(setting("allow_message_editing", RealmSettingType::Switch(|rules| &mut rules.allow_editing))),
     in_dict(setting("message_content_edit_limit_seconds", RealmSettingType::Limit(|rules| &mut rules.edit_limit_s))),
+    setting("require_e2ee_push_notifications", RealmSettingType::Switch(|rules| &mut rules.require_e2ee_push)),
     setting(EDIT_HISTORY, RealmSettingType::Word(EDIT_HISTORY_VISIBILITY)),
     in_dict(setting("edit_topic_policy", RealmSettingType::Policy(TOPICS, |rules| &mut rules.edit_topic))),
     setting("message_content_delete_limit_seconds", RealmSettingType::Limit(|rules| &mut rules.delete_limit_s)),

@@ -19,9 +19,9 @@ use crate::model::role::Role;
 use crate::model::user::{self, ApiKey, PasswordHash, User};
 use crate::organization::data_exports;
 use crate::organization::email_domains::{self, EmailNotAllowedError};
-use crate::people::email_change;
 use crate::people::personal_settings::preferences;
 use crate::people::session;
+use crate::people::{email_change, groups};
 use crate::permission::access;
 use crate::permission::account_administration::AccountChangeError;
 use crate::wire_format::channel::{ChannelStatistics, basic_channel_object};
@@ -115,7 +115,7 @@ pub fn create_account_in_channels(
     commit.credentials.push(CredentialChange::PasswordHash(id, new.password_hash.clone()));
     for channel in channels {
         commit.changes.push(RealmChange::Subscription(Box::new(default_subscription(channel, id))));
-        commit.events.push(peer_add(realm, channel, id));
+        commit.events.push(peer_event(realm, "peer_add", channel, id));
     }
     let readable = channels.iter().filter(|channel| channel.privacy.history_public_to_subscribers());
     commit.newcomer = Some(Newcomer { user_id: id, channels: readable.map(|channel| channel.id).collect() });
@@ -197,8 +197,8 @@ pub fn deactivate_account(realm: &RealmSnapshot, user: &User, commit: &mut Realm
     }
 }
 
-/// Reactivates an account; notifies all users, and those who see the channels it is in. Its bots stay deactivated; an
-/// active account is not changed. Nothing happens to an open one.
+/// Reactivates an account; notifies all users of it and of the groups it is in, and those who see the channels it is in.
+/// Its bots stay deactivated; an active account is not changed. Nothing happens to an open one.
 pub fn reactivate_account(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) {
     if user.is_active {
         return;
@@ -207,12 +207,23 @@ pub fn reactivate_account(realm: &RealmSnapshot, user: &User, commit: &mut Realm
     if user.bot.is_none() {
         commit.events.push(data_exports::consent_event(user.id, data_exports::is_consenting(realm, user)));
     }
-    let memberships = realm.memberships_of_user(user.id).filter(|(_, membership)| membership.subscription.is_some());
+    commit.events.extend(peer_events(realm, "peer_add", user.id));
+    commit.events.extend(groups::rejoined(realm, user, commit.at_s));
+}
+
+/// Returns the events that the user is, or is no longer, among the subscribers of their channels, in the order of those.
+fn peer_events(realm: &RealmSnapshot, op: &str, user_id: UserId) -> Vec<NewEvent> {
+    let memberships = realm.memberships_of_user(user_id).filter(|(_, membership)| membership.subscription.is_some());
     let channels = memberships.filter_map(|(id, _)| realm.channel(id)).filter(|channel| !channel.is_archived);
-    commit.events.extend(channels.map(|channel| peer_add(realm, channel, user.id)));
+    let mut channels: Vec<_> = channels.collect();
+    channels.sort_unstable_by_key(|channel| channel.id);
+    channels.into_iter().map(|channel| peer_event(realm, op, channel, user_id)).collect()
 }
 
 fn set_active(realm: &RealmSnapshot, user: &User, is_active: bool, commit: &mut RealmCommit) {
+    if !is_active {
+        commit.events.extend(peer_events(realm, "peer_remove", user.id));
+    }
     commit.events.push(update(user.id, "is_active", is_active.into()));
     if user.bot.is_some() {
         let event = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": user.id, "is_active": is_active}});
@@ -277,9 +288,9 @@ fn sight_events(realm: &RealmSnapshot, before: &User, after: &User, figures: &Ch
     [event("create", before, after), event("delete", after, before)].into_iter().flatten().collect()
 }
 
-/// Notifies the users who may know the subscribers of a channel that the user is among them.
-fn peer_add(realm: &RealmSnapshot, channel: &Channel, user_id: UserId) -> NewEvent {
-    let event = json!({"type": "subscription", "op": "peer_add", "stream_ids": [channel.id], "user_ids": [user_id]});
+/// Notifies the users who may know the subscribers of a channel that the user is, or is no longer, among them.
+fn peer_event(realm: &RealmSnapshot, op: &str, channel: &Channel, user_id: UserId) -> NewEvent {
+    let event = json!({"type": "subscription", "op": op, "stream_ids": [channel.id], "user_ids": [user_id]});
     NewEvent::same_for_everyone(knows_subscribers(realm, channel, &[user_id]), event)
 }
 

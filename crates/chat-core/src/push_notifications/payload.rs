@@ -12,6 +12,8 @@ use crate::wire_format::DisplayRecipient;
 
 /// Characters of a message that a notification shows.
 const CONTENT_MAX_CHARS: usize = 200;
+/// The text of a notification in clear where the organization requires encrypted ones.
+const HIDDEN_CONTENT: &str = "New message";
 /// The number of the organization: a database holds one.
 const REALM_ID: i64 = 1;
 
@@ -98,7 +100,9 @@ pub fn message_payloads(
     shared.insert("sender_email".to_owned(), event.sender.email.as_str().into());
     shared.insert("time".to_owned(), message.sent_s.into());
     place(event, &mut shared);
-    let (content, is_cut) = shown(&html_to_plain_text(&message.html));
+    let hides = realm.realm().is_some_and(|realm| realm.rules.require_e2ee_push);
+    let (content, is_cut) =
+        if hides { (HIDDEN_CONTENT.to_owned(), false) } else { shown(&html_to_plain_text(&message.html)) };
     let mut google = shared.clone();
     google.insert(origin.named("message_id"), json!(message.id));
     google.insert("content".to_owned(), content.as_str().into());
@@ -243,6 +247,18 @@ mod tests {
         let (google, apple) = message_payloads(&realm, &ORIGIN, &event, (UserId(4), NotificationTrigger::Mention));
         assert_eq!(google["content"], "@User 4 look\nwho? (…)");
         assert_eq!(apple["alert"]["body"], google["content"]);
+    }
+
+    #[test]
+    fn a_notification_in_clear_says_nothing_where_encrypted_ones_are_required() {
+        let rules = RealmPermissionSettings { require_e2ee_push: true, ..RealmPermissionSettings::default() };
+        let realm = testing::realm(rules, Vec::new());
+        let mut event = testing::message_event(3, Recipient::Channel(ChannelId(20)));
+        event.message.html = "<p>the butler</p>".to_owned();
+        let (google, apple) = message_payloads(&realm, &ORIGIN, &event, (UserId(4), NotificationTrigger::Mention));
+        assert_eq!((&google["content"], &google["content_truncated"]), (&json!("New message"), &json!(false)));
+        assert_eq!(apple["alert"]["body"], "New message");
+        assert!(!google.to_string().contains("butler") && !apple.to_string().contains("butler"));
     }
 
     #[test]

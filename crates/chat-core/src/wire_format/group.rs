@@ -10,8 +10,8 @@ use crate::model::realm_snapshot::RealmSnapshot;
 /// `now_s`, in unix seconds, which takes a walk over all users.
 ///
 /// # Source
-/// Not specified; the keys are those existing clients know. Deactivated users are named too: at this level they stay
-/// in their groups, and nothing is notified of groups when an account is closed.
+/// Not specified; the keys are those existing clients know. Deactivated users are not named, although their memberships
+/// are kept: clients take a user whose account is closed out of all groups by themselves.
 #[must_use]
 pub fn user_group_object(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Value {
     json!({
@@ -31,9 +31,10 @@ pub fn user_group_object(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -
 /// Returns the direct members of the group, in ascending order.
 #[must_use]
 pub fn direct_group_members(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Vec<UserId> {
-    let Some(system) = group.system else { return group.members.clone() };
+    let is_active = |id: &UserId| realm.user(*id).is_some_and(|user| user.is_active);
+    let Some(system) = group.system else { return group.members.iter().copied().filter(is_active).collect() };
     let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
-    let members = realm.users().filter(|user| !user.is_system_bot());
+    let members = realm.users().filter(|user| user.is_active && !user.is_system_bot());
     let members = members.filter(|user| system.has_direct_member(user, waiting_days, now_s));
     let mut ids: Vec<_> = members.map(|user| user.id).collect();
     ids.sort_unstable();
@@ -78,12 +79,12 @@ mod tests {
     }
 
     #[test]
-    fn a_group_of_the_system_has_who_stands_in_the_role_active_or_not() {
+    fn a_group_of_the_system_has_those_in_the_role_whose_accounts_are_open() {
         let mut gone = testing::user(40, Role::Guest);
         gone.is_active = false;
         let realm = testing::realm(RealmPermissionSettings::default(), vec![RealmChange::User(Box::new(gone))]);
         let shown = user_group_object(&realm, &set(50, Some(SystemGroup::Everyone), &[]), NOW_S);
-        assert_eq!((&shown["members"], &shown["is_system_group"]), (&json!([6, 40]), &json!(true)));
+        assert_eq!((&shown["members"], &shown["is_system_group"]), (&json!([6]), &json!(true)));
         let owners = user_group_object(&realm, &set(50, Some(SystemGroup::Owners), &[]), NOW_S);
         assert_eq!(owners["members"], json!([1]));
     }

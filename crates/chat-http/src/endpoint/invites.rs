@@ -1,7 +1,7 @@
 //! `/invites`: asking people in.
 
 use chat_core::event_log::realm_commit::RealmCommit;
-use chat_core::id::ChannelId;
+use chat_core::id::{ChannelId, UserGroupId};
 use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::role::Role;
 use chat_core::model::user::InvitationSecret;
@@ -71,6 +71,7 @@ struct InvitationParams {
     validity: InvitationValidity,
     role: Role,
     default_channels: bool,
+    groups: Vec<UserGroupId>,
 }
 
 impl InvitationParams {
@@ -81,16 +82,17 @@ impl InvitationParams {
                 .map_or(InvitationValidity::Usual, InvitationValidity::Minutes),
             role: reader.optional_or::<JsonParam<EnumNumberJson<Role>>>("invite_as", EnumNumberJson(Role::Member))?.0,
             default_channels: reader.optional_or::<JsonParam<bool>>("include_realm_default_subscriptions", false)?,
+            groups: reader.optional_or::<JsonParam<Vec<UserGroupId>>>("group_ids", Vec::new())?,
         })
     }
 
     fn terms(self, app: &AppState, channels: Vec<ChannelId>, notifies_inviter: bool) -> InvitationTerms {
-        let Self { validity, role, default_channels } = self;
+        let Self { validity, role, default_channels, groups } = self;
         let minutes = match validity {
             InvitationValidity::Usual => Some(app.invitations.validity_min),
             InvitationValidity::Minutes(minutes) => minutes,
         };
-        InvitationTerms { minutes, role, channels, default_channels, notifies_inviter }
+        InvitationTerms { minutes, role, channels, default_channels, groups, notifies_inviter }
     }
 }
 

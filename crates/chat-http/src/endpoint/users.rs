@@ -41,7 +41,9 @@ pub(crate) fn routes() -> Routes {
     let one = get(endpoint(one)
         .documented("Describe a user.", || vec![required_schema_member("user", JsonSchema::reference_to("User"))])
         .by(NAMED))
-    .patch(endpoint(update).documented("Change a user's name, role and answers to profile fields.", no_members))
+    .patch(
+        endpoint(update).documented("Change a user's name, role and answers to profile fields.", no_members).by(NAMED),
+    )
     .delete(endpoint(deactivate).documented("Close a person's account.", no_members));
     Routes::of("users")
         .api("/users", all)
@@ -101,15 +103,21 @@ fn listed() -> Vec<SchemaMember> {
 
 /// A user by their number, or by their address.
 async fn one(call: ApiCall<AuthenticatedCaller>, FormParams(form): FormParams) -> Result<ApiResponsePayload, ApiError> {
-    let (realm, named) = (&call.caller.realm, call.path_text("user_id")?);
-    let user = match call.path_id("user_id") {
-        Ok(id) => realm.user(UserId(id)),
-        Err(_) => email_address_visibility::find_user_by_visible_email(realm, &call.caller.user, named),
-    };
-    let user = user.ok_or(AccountChangeError::NoSuchUser)?;
+    let realm = &call.caller.realm;
+    let user = named(&call)?;
     ApiResponsePayload::from_payload(
         &json!({"user": wire_format::user_object(realm, user, form.visible_to(&call.caller.user, user))}),
     )
+}
+
+/// Returns the user whom the path names, by number or by an address that the caller may see.
+fn named(call: &ApiCall<AuthenticatedCaller>) -> Result<&Arc<User>, ApiError> {
+    let AuthenticatedCaller { user: caller, realm, .. } = &call.caller;
+    let user = match call.path_id("user_id") {
+        Ok(id) => realm.user(UserId(id)),
+        Err(_) => email_address_visibility::find_user_by_visible_email(realm, caller, call.path_text("user_id")?),
+    };
+    Ok(user.ok_or(AccountChangeError::NoSuchUser)?)
 }
 
 /// Returns the caller, with the number of the last message they may have; -1 when there is none.
@@ -198,7 +206,7 @@ impl EndpointParams for UpdateUserParams {
 
 /// Changes a user's name, role and answers to profile fields, together or not at all. Bots answer none.
 async fn update(call: ApiCall<AuthenticatedCaller>, params: UpdateUserParams) -> Result<ApiResponsePayload, ApiError> {
-    let user_id = UserId(call.path_id("user_id")?);
+    let user_id = named(&call)?.id;
     let channels: Vec<ChannelId> = match params.role {
         Some(_) => call.caller.realm.channels().map(|channel| channel.id).collect(),
         None => Vec::new(),

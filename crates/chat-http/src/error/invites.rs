@@ -19,6 +19,7 @@ use crate::params::ParamError;
 pub(super) fn invite(error: &InvitationError) -> ErrorResponse {
     match error {
         InvitationError::Unsent(unsent) => failed(unsent),
+        InvitationError::Group(error) => super::groups::group(error),
         InvitationError::NotAllowed(_)
         | InvitationError::NoAddress
         | InvitationError::NoSuchChannel(_)

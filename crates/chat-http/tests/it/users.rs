@@ -285,7 +285,7 @@ async fn a_change_that_is_not_allowed_changes_nothing() {
     let response = app.call(ada, &format!("PATCH /users/{}", mel.id), &[("role", "200"), ("full_name", "*")]).await;
     response.refused("Name too short!");
     assert_nothing_written(&app, before, "half a change");
-    for path in ["PATCH /users/mel@example.org", "DELETE /users/mel@example.org", "POST /users/x/reactivate"] {
+    for path in ["DELETE /users/mel@example.org", "POST /users/x/reactivate"] {
         assert_eq!(app.call(ada, path, &[]).await.error(), (404, "BAD_REQUEST", "Not Found"), "{path}");
     }
 }

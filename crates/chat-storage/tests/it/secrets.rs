@@ -82,6 +82,7 @@ async fn session(store: &ChatStore) -> (UserId, UserId) {
         role: Role::Member,
         channels: Vec::new(),
         default_channels: false,
+        groups: Vec::new(),
         notifies_inviter: false,
     };
     let made = |realm: &RealmSnapshot, commit: &mut RealmCommit| {

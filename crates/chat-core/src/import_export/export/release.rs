@@ -61,6 +61,7 @@ const SINCE_9_2: [(&str, &[&str]); 11] = [
             "can_summarize_topics_group",
             "message_edit_history_visibility_policy",
             "moderation_request_channel",
+            "require_e2ee_push_notifications",
             "topics_policy",
         ],
     ),

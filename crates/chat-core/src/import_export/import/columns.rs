@@ -70,8 +70,7 @@ const COLUMNS: &[(&str, &str, ColumnPolicy)] = &[
     ),
     (
         "zerver_realm",
-        "name_changes_disabled email_changes_disabled avatar_changes_disabled presence_disabled require_unique_names \
-         require_e2ee_push_notifications",
+        "name_changes_disabled email_changes_disabled avatar_changes_disabled presence_disabled require_unique_names",
         Restricts(&["false"]),
     ),
     ("zerver_realm", "message_visibility_limit", Restricts(&[])),

@@ -11,6 +11,7 @@ mod update;
 
 pub use create::{NewUserGroup, create_user_group};
 pub use members::change_group_members;
+pub(crate) use members::{add_member, rejoined};
 pub use remove::{UserGroupUse, deactivate_user_group, remove_user_group};
 pub use subgroups::change_group_subgroups;
 pub use update::{UserGroupSettingChange, UserGroupUpdate, update_user_group};
@@ -166,6 +167,19 @@ fn changeable_in_use<'a>(
 ) -> Result<&'a UserGroup, UserGroupError> {
     let group = changeable(realm, caller, id, now_s)?;
     if group.is_deactivated { Err(UserGroupError::Deactivated) } else { Ok(group) }
+}
+
+/// Checks whether the caller may have users join the group.
+///
+/// # Errors
+/// When there is no such group in use, or the caller may not change it; nobody changes a group of the system.
+pub(crate) fn may_add_members(
+    realm: &RealmSnapshot,
+    caller: &User,
+    id: UserGroupId,
+    now_s: i64,
+) -> Result<(), UserGroupError> {
+    changeable_in_use(realm, caller, id, now_s).map(drop)
 }
 
 /// Returns the name without blanks around it, when it is one.

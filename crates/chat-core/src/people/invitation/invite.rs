@@ -6,12 +6,13 @@ use super::letter;
 use super::{Invitation, InvitationContext, InvitationError, InvitationLink, Invitee};
 use super::{changed, forget_old, letters_left, may_invite, may_invite_to, next_number};
 use crate::event_log::realm_commit::{CredentialChange, RealmCommit};
-use crate::id::ChannelId;
+use crate::id::{ChannelId, UserGroupId};
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::{PermissionPolicy, Role};
 use crate::model::user::InvitationSecret;
 use crate::model::user::{self, User};
 use crate::organization::email_domains::{self, EmailNotAllowedError};
+use crate::people::groups;
 use crate::permission::access::PermissionError;
 use crate::permission::channel_membership::{may_add_subscribers_anywhere, may_subscribe};
 
@@ -26,6 +27,8 @@ pub struct InvitationTerms {
     pub channels: Vec<ChannelId>,
     /// Whether they will be in the default channels too.
     pub default_channels: bool,
+    /// The user groups they will be in.
+    pub groups: Vec<UserGroupId>,
     /// Whether the inviter hears of it when they join.
     pub notifies_inviter: bool,
 }
@@ -153,6 +156,7 @@ pub fn invite_by_email(
         return Err(InvitationError::NoAddress);
     }
     check_channels(env, &request.terms, commit.at_s)?;
+    check_groups(env, &request.terms, commit.at_s)?;
     let (skipped, invited) = sorted(env.realm, &request.addresses)?;
     if invited.len() > letters_left(env.realm, env.daily_limit, commit.at_s) {
         return Err(InvitationsNotSent { because: InvitationsNotSentReason::DailyLimit, skipped: Vec::new() }.into());
@@ -193,6 +197,7 @@ pub fn create_reusable_invitation_link(
     }
     may_invite_to(env.caller, terms.role)?;
     check_channels(env, terms, commit.at_s)?;
+    check_groups(env, terms, commit.at_s)?;
     forget_old(env.realm, commit);
     let number = next_number(env.realm);
     fresh(env, Invitee::Anybody, (terms, secret), commit.at_s).put(number, commit);
@@ -209,6 +214,14 @@ fn check_channels(env: &InvitationContext<'_>, terms: &InvitationTerms, now_s: i
     }
     let may = terms.channels.is_empty() || may_add_subscribers_anywhere(env.realm, env.caller, now_s).is_ok();
     if may { Ok(()) } else { Err(InvitationError::MayNotSubscribeOthers) }
+}
+
+/// Whether the caller could put others into these groups.
+fn check_groups(env: &InvitationContext<'_>, terms: &InvitationTerms, now_s: i64) -> Result<(), InvitationError> {
+    for id in &terms.groups {
+        groups::may_add_members(env.realm, env.caller, *id, now_s)?;
+    }
+    Ok(())
 }
 
 /// Those who are skipped, and those who are invited.
@@ -256,12 +269,14 @@ fn fresh(
     now_s: i64,
 ) -> Invitation {
     let channels: BTreeSet<_> = terms.channels.iter().copied().collect();
+    let groups: BTreeSet<_> = terms.groups.iter().copied().collect();
     Invitation {
         inviter_id: env.caller.id,
         to,
         role: terms.role,
         channels: channels.into_iter().collect(),
         default_channels: terms.default_channels,
+        groups: groups.into_iter().collect(),
         notifies_inviter: terms.notifies_inviter,
         invited_s: now_s,
         expires_s: expires_s(terms, now_s),

@@ -11,6 +11,7 @@ use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::InvitationSecret;
 use crate::model::user::{self, ApiKey, PasswordHash, fold_case};
 use crate::people::account::{self, NewUser, default_channels};
+use crate::people::groups;
 use crate::permission::account_administration::AccountChangeError;
 
 /// Seconds in which a confirmation that is asked for again is not sent again: two clicks are one wish.
@@ -126,6 +127,7 @@ pub fn join_by_invitation(
         api_key: joining.api_key.clone(),
     };
     let id = account::create_account_in_channels(realm, &new, &channels(realm, &invitation), commit)?;
+    join_groups(realm, &invitation, id, commit);
     let key = fold_case(address);
     let of_address =
         |invitation: &Invitation| invitation.invitee_email().is_some_and(|address| fold_case(address) == key);
@@ -143,6 +145,14 @@ pub fn join_by_invitation(
         commit.mail.push(letter::of_joining(realm, inviter, full_name));
     }
     Ok(id)
+}
+
+/// Puts a user who joins into the groups of the invitation that are still in use.
+fn join_groups(realm: &RealmSnapshot, invitation: &Invitation, user_id: UserId, commit: &mut RealmCommit) {
+    let named = invitation.groups.iter().filter_map(|id| realm.group(*id));
+    for group in named.filter(|group| group.system.is_none() && !group.is_deactivated) {
+        groups::add_member(group, user_id, commit);
+    }
 }
 
 /// Returns the channels that are still in use, each once.

@@ -35,12 +35,13 @@ use serde_json::{Value, json};
 
 use crate::event_log::event::{EventAudience, NewEvent};
 use crate::event_log::realm_commit::{CredentialChange, RealmCommit};
-use crate::id::{ChannelId, UserId};
+use crate::id::{ChannelId, UserGroupId, UserId};
 use crate::limits::SECONDS_PER_DAY;
 use crate::model::realm_change::{RealmChange, RealmItemKind};
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::Role;
 use crate::model::user::{KeyHash, User};
+use crate::people::groups::UserGroupError;
 use crate::permission::access::{self, PermissionError};
 
 /// The default validity of an invitation, in minutes: ten days.
@@ -79,6 +80,9 @@ pub struct Invitation {
     pub channels: Vec<ChannelId>,
     /// Whether they will be in the default channels too.
     pub default_channels: bool,
+    /// The user groups they will be in.
+    #[serde(default)]
+    pub groups: Vec<UserGroupId>,
     /// Whether the inviter hears of it when they join.
     pub notifies_inviter: bool,
     /// Since when it holds, in unix seconds.
@@ -141,6 +145,9 @@ pub enum InvitationError {
     /// The link was taken back before.
     #[error("Invitation has already been revoked")]
     AlreadyRevoked,
+    /// A group is not one the caller could put others into.
+    #[error(transparent)]
+    Group(#[from] UserGroupError),
     /// Not everybody was invited.
     #[error(transparent)]
     Unsent(#[from] InvitationsNotSent),

@@ -21,6 +21,7 @@ fn terms(role: Role) -> InvitationTerms {
         role,
         channels: Vec::new(),
         default_channels: false,
+        groups: Vec::new(),
         notifies_inviter: true,
     }
 }

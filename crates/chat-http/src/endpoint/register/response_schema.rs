@@ -73,7 +73,8 @@ const TEXTS: [&str; 23] = [
 const TEXTS_OR_NULL: [&str; 3] = ["navigation_tour_video_url", "realm_jitsi_server_url", "server_jitsi_server_url"];
 
 /// Beside those that never change.
-const SWITCHES: [&str; 18] = [
+const SWITCHES: [&str; 19] = [
+    "realm_require_e2ee_push_notifications",
     "realm_allow_edit_history",
     "realm_disallow_disposable_email_addresses",
     "realm_emails_restricted_to_domains",

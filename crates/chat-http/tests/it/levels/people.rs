@@ -15,6 +15,109 @@ async fn level_286_an_upload_has_its_file_name_beside_its_address() {
     assert_eq!((&answer["filename"], &answer["uri"]), (&json!("Lab report.txt"), &answer["url"]));
 }
 
+#[tokio::test]
+async fn levels_302_and_313_a_user_is_read_and_changed_by_an_address_that_the_caller_may_see() {
+    let app = TestApp::found().await;
+    let (sam, gus) = (app.person("sam", Role::Member).await, app.person("gus", Role::Guest).await);
+    let hidden = format!("user{}@hidden.invalid", sam.id);
+    let read = async |who: &Person, address: &str| {
+        let answer = app.call(who, &format!("GET /users/{address}"), &[]).await;
+        if answer.status == 200 { answer.body["user"]["user_id"].as_i64() } else { None }
+    };
+    assert_eq!(read(&gus, &sam.email).await, Some(sam.id));
+    assert_eq!(read(&gus, &hidden).await, Some(sam.id));
+    app.call(&sam, "PATCH /settings", &[("email_address_visibility", "3")]).await.success();
+    assert_eq!((read(&gus, &sam.email).await, read(&gus, &hidden).await), (None, Some(sam.id)));
+    assert_eq!((read(&app.ada, &sam.email).await, read(&sam, &sam.email).await), (Some(sam.id), Some(sam.id)));
+    for (address, name) in [(&sam.email, "Samuel"), (&hidden, "Sam S.")] {
+        let change = [("full_name", name)];
+        app.call(&app.ada, &format!("PATCH /users/{address}"), &change).await.success();
+        let shown = app.call(&app.ada, &format!("GET /users/{}", sam.id), &[]).await.success();
+        assert_eq!(shown["user"]["full_name"], name);
+        let before = mark(&app);
+        app.call(&gus, &format!("PATCH /users/{hidden}"), &change).await.refused("Insufficient permission");
+        assert_eq!(mark(&app), before);
+    }
+    app.call(&app.ada, "PATCH /users/nobody@example.org", &[("full_name", "x")]).await.refused("No such user");
+}
+
+#[tokio::test]
+async fn level_303_closed_accounts_are_in_no_group_until_they_are_open_again() {
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let id = new_group(&app, "cooks", &[]).await;
+    let add = json!([sam.id]).to_string();
+    app.call(&app.ada, &format!("POST /user_groups/{id}/members"), &[("add", &add)]).await.success();
+    let members = app.realm().system_group(chat_core::model::group::SystemGroup::Members).unwrap().id.0;
+    let is_in = async |id: i64| group(&app, id).await["members"].as_array().unwrap().contains(&json!(sam.id));
+    assert!(is_in(id).await && is_in(members).await);
+    let queue = listen(&app, &app.ada, r#"["user_group", "realm_user"]"#, &[]).await;
+    app.call(&app.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
+    assert!(!is_in(id).await && !is_in(members).await);
+    app.call(&app.ada, &format!("POST /users/{}/reactivate", sam.id), &[]).await.success();
+    assert!(is_in(id).await && is_in(members).await);
+    let told = heard(&app, &queue).await;
+    let update = |is_active: bool| {
+        let person = json!({"user_id": sam.id, "is_active": is_active});
+        json!({"type": "realm_user", "op": "update", "person": person})
+    };
+    assert_eq!(told[..2], [update(false), update(true)]);
+    let joined: Vec<_> = told[2..].iter().map(|event| (event["op"].clone(), event["group_id"].clone())).collect();
+    for group_id in [id, members] {
+        assert!(joined.contains(&(json!("add_members"), json!(group_id))), "{joined:?}");
+    }
+    assert!(told[2..].iter().all(|event| event["user_ids"] == json!([sam.id])), "{told:?}");
+}
+
+#[tokio::test]
+async fn level_322_an_invitation_leads_into_groups_that_its_inviter_may_fill() {
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let (id, old) = (new_group(&app, "cooks", &[]).await, deactivated_group(&app, "old").await);
+    let members = app.realm().system_group(chat_core::model::group::SystemGroup::Members).unwrap().id.0;
+    let invite = async |who: &Person, path: &str, groups: &[i64]| {
+        let groups = json!(groups).to_string();
+        let new = [("invitee_emails", "new@example.org"), ("stream_ids", "[]"), ("group_ids", groups.as_str())];
+        app.call(who, path, &new[usize::from(path.ends_with("multiuse"))..]).await
+    };
+    for path in ["POST /invites", "POST /invites/multiuse"] {
+        invite(&app.ada, path, &[id, 99_999]).await.refused("Invalid user group");
+        invite(&app.ada, path, &[members]).await.refused("Insufficient permission");
+        invite(&app.ada, path, &[old]).await.refused("User group is deactivated.");
+    }
+    invite(&sam, "POST /invites", &[id]).await.refused("Insufficient permission");
+    assert!(crate::invites::letters(&app).await.is_empty());
+    invite(&app.ada, "POST /invites/multiuse", &[id]).await.success();
+    invite(&app.ada, "POST /invites", &[id, id]).await.success();
+    let queue = listen(&app, &app.ada, r#"["user_group"]"#, &[]).await;
+    let letter = crate::invites::letters(&app).await.remove(0);
+    let form = [("full_name", "New"), ("password", "correct horse")];
+    app.browse(&format!("POST {}", crate::invites::path_in(&letter)), &form).await;
+    let new = app.realm().user_by_email("new@example.org").unwrap().id.0;
+    assert_eq!(group(&app, id).await["members"].as_array().unwrap().last(), Some(&json!(new)));
+    let joined = json!({"type": "user_group", "op": "add_members", "group_id": id, "user_ids": [new]});
+    assert!(heard(&app, &queue).await.contains(&joined));
+}
+
+#[tokio::test]
+async fn level_377_those_who_see_a_channel_hear_that_a_closed_account_is_not_in_it_first() {
+    let app = TestApp::found().await;
+    let (sam, gus) = (app.person("sam", Role::Member).await, app.person("gus", Role::Guest).await);
+    let general = app.realm().channel_by_name("general").unwrap().id;
+    app.call(&sam, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "general"}]"#)]).await.success();
+    let queue = listen(&app, &app.ada, r#"["subscription", "realm_user"]"#, &[]).await;
+    let outside = listen(&app, &gus, r#"["subscription"]"#, &[]).await;
+    app.call(&app.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
+    let told: Vec<_> = heard(&app, &queue).await.iter().map(|event| event["op"].clone()).collect();
+    assert_eq!(told.last(), Some(&json!("update")));
+    assert_eq!(told[0], "peer_remove");
+    assert!(heard(&app, &outside).await.is_empty());
+    app.call(&app.ada, &format!("POST /users/{}/reactivate", sam.id), &[]).await.success();
+    let back = heard(&app, &queue).await;
+    let peer = json!({"type": "subscription", "op": "peer_add", "stream_ids": [general], "user_ids": [sam.id]});
+    assert!(back.contains(&peer), "{back:?}");
+}
+
 async fn new_group(app: &TestApp, name: &str, more: &[(&str, &str)]) -> i64 {
     let new = [("name", name), ("description", ""), ("members", "[]")];
     let new: Vec<_> = new.into_iter().chain(more.iter().copied()).collect();

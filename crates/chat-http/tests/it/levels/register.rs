@@ -19,6 +19,23 @@ async fn is_present(app: &TestApp, who: &Person, days: Option<&str>) -> [bool; 2
 }
 
 #[tokio::test]
+async fn level_409_an_organization_keeps_the_text_of_messages_out_of_notifications_in_clear() {
+    let app = TestApp::found().await;
+    let name = "require_e2ee_push_notifications";
+    let queue = listen(&app, &app.ada, r#"["realm"]"#, &[]).await;
+    let state = async || {
+        let register = [("event_types", r#"["realm"]"#)];
+        let state = app.call(&app.ada, "POST /register", &register).await.success();
+        state["realm_require_e2ee_push_notifications"].clone()
+    };
+    assert_eq!(state().await, json!(false));
+    app.call(&app.ada, "PATCH /realm", &[(name, "true")]).await.success();
+    assert_eq!(state().await, json!(true));
+    let event = json!({"type": "realm", "op": "update", "property": name, "value": true});
+    assert_eq!(heard(&app, &queue).await, [event]);
+}
+
+#[tokio::test]
 async fn level_288_presence_goes_back_as_many_days_as_the_client_asks_for() {
     let app = TestApp::found().await;
     let sam = app.person("sam", chat_core::model::role::Role::Member).await;

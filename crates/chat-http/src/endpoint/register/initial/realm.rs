@@ -116,6 +116,7 @@ pub(super) fn switches(request: &InitialStateRequest<'_>, state: &mut InitialSta
     let history = rules.edit_history_visibility;
     state.put("realm_allow_edit_history", history != EditHistoryVisibility::None);
     state.put("realm_message_edit_history_visibility_policy", history.wire_name());
+    state.put("realm_require_e2ee_push_notifications", rules.require_e2ee_push);
     state.put("realm_mandatory_topics", rules.mandatory_topics);
     state.put("realm_disallow_disposable_email_addresses", rules.disallow_disposable_addresses);
     state.put("realm_emails_restricted_to_domains", rules.emails_restricted_to_domains);
