@@ -176,6 +176,7 @@ async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Serv
         typing: Arc::<ChatStore>::clone(&store),
         files,
         attachments: Arc::<ChatStore>::clone(&store),
+        resumable: Arc::<ChatStore>::clone(&store),
         exports: Arc::<ChatStore>::clone(&store),
         polls: Arc::default(),
         passwords,
@@ -188,6 +189,7 @@ async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Serv
     let router = chat_http::build_chat_service(parts(config, &store), Some(domain));
     router.enqueue_restart_event().await;
     background.spawn_until_stopped("send scheduled messages", deliver(router.clone()));
+    background.spawn_until_stopped("end abandoned uploads", end_uploads(router.clone(), Arc::clone(&store)));
     let url = bound.url();
     let main = bound.listen(limits(config))?.with_trusted_proxies(config.address.trusted_proxies.clone());
     tracing::info!("listening on {url}");
@@ -336,6 +338,18 @@ async fn deliver(chat: ChatService) {
     loop {
         tick.tick().await;
         while chat.send_due_scheduled_messages().await {}
+    }
+}
+
+/// Any number of nodes may do it at once: an upload is deleted by the one that takes it first.
+async fn end_uploads(chat: ChatService, store: Arc<ChatStore>) {
+    let mut tick = tokio::time::interval(SWEEP_INTERVAL);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        if is_in_time(store.clock_ahead_of_database_s(SystemRuntime.now_s()).await) {
+            while chat.end_abandoned_uploads().await {}
+        }
     }
 }
 

@@ -461,6 +461,11 @@ impl ApiError {
         }
     }
 
+    /// Returns whether the request shows no credentials that open an account.
+    pub(crate) fn is_unauthorized(&self) -> bool {
+        self.error_response().status == StatusCode::UNAUTHORIZED
+    }
+
     /// What goes into the head of the answer.
     fn add_headers(&self, status: StatusCode, headers: &mut HeaderMap) {
         headers.insert(CONTENT_TYPE, api_response::JSON);

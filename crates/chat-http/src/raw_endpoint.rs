@@ -25,6 +25,8 @@ pub(crate) struct RawCall<W> {
     pub(crate) caller: W,
     /// What the request says of itself.
     pub(crate) headers: HeaderMap,
+    /// The path of its address.
+    pub(crate) uri_path: String,
     path: Vec<(String, String)>,
 }
 
@@ -79,6 +81,7 @@ where
         Route::note(request.extensions());
         Box::pin(async move {
             let (mut head, body) = request.into_parts();
+            let uri_path = head.uri.path().to_owned();
             let (caller, rate_limit) = match W::identify(&app, &head).await {
                 Ok(identified) => identified,
                 Err(error) => return error.into_response(),
@@ -86,7 +89,7 @@ where
             let answered = match RawPathParams::from_request_parts(&mut head, &()).await {
                 Ok(params) => {
                     let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-                    (self.run)(RawCall { app, caller, headers: head.headers, path }, body).await
+                    (self.run)(RawCall { app, caller, headers: head.headers, uri_path, path }, body).await
                 }
                 Err(_) => Err(ApiError::UnknownRoute),
             };

@@ -151,6 +151,16 @@ impl ChatService {
             },
         )
     }
+
+    /// Deletes some of the uploads that were abandoned before they were whole, and says whether there may be more; to be
+    /// called every minute or so, on as many nodes as there are. What fails is logged here and tried again the next time.
+    pub async fn end_abandoned_uploads(&self) -> bool {
+        let Some(state) = &self.state else { return false };
+        state.resumable_uploads().end_abandoned(state.now_s()).await.unwrap_or_else(|failure| {
+            ApiError::from(failure).log("abandoned uploads could not be deleted");
+            false
+        })
+    }
 }
 
 impl Service<Request> for ChatService {

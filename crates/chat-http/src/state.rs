@@ -12,7 +12,7 @@ use axum::response::Response;
 use chat_core::event_log::decision_queue::RealmDecisionQueue;
 use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::event_log::store::{EventLog, EventQueueStore, RealmStore};
-use chat_core::files::{AttachmentStore, FileStore, UploadStorage};
+use chat_core::files::{AttachmentStore, FileStore, ResumableUploadStore, ResumableUploads, UploadStorage};
 use chat_core::id::UserId;
 use chat_core::import_export::export::ExportStore;
 use chat_core::messages::draft::DraftStore;
@@ -80,6 +80,8 @@ pub struct ChatComponents {
     pub files: Arc<dyn FileStore>,
     /// The uploads.
     pub attachments: Arc<dyn AttachmentStore>,
+    /// The uploads that are not whole yet.
+    pub resumable: Arc<dyn ResumableUploadStore>,
     /// What exports read.
     pub exports: Arc<dyn ExportStore>,
     /// The polls that run here, so that they can be ended when the server stops.
@@ -292,6 +294,7 @@ pub(crate) struct AppState {
     pub(crate) bot_storage: Arc<dyn BotStorage>,
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) attachments: Arc<dyn AttachmentStore>,
+    pub(crate) resumable: Arc<dyn ResumableUploadStore>,
     pub(crate) exports: Arc<dyn ExportStore>,
     pub(crate) image_jobs: JobPool,
     /// Where texts are compared with what is searched for, and marked. They are in memory already, so none is claimed.
@@ -329,6 +332,7 @@ impl AppState {
             bot_storage,
             files,
             attachments,
+            resumable,
             exports,
             passwords,
             invitations,
@@ -353,6 +357,7 @@ impl AppState {
             bot_storage,
             files,
             attachments,
+            resumable,
             exports,
             image_jobs: JobPool::default(),
             search_jobs: JobPool::default(),
@@ -406,6 +411,11 @@ impl AppState {
     pub(crate) fn upload_storage(&self) -> UploadStorage<'_> {
         let quota_bytes = self.settings.uploads.quota_bytes;
         UploadStorage { files: self.files.as_ref(), attachments: self.attachments.as_ref(), quota_bytes }
+    }
+
+    /// Returns the stores of uploads that are not whole yet.
+    pub(crate) fn resumable_uploads(&self) -> ResumableUploads<'_> {
+        ResumableUploads { files: self.files.as_ref(), store: self.resumable.as_ref() }
     }
 
     /// Returns the error for too many attempts at a password.

@@ -34,6 +34,7 @@ const SCHEMA: DatabaseSchema = DatabaseSchema {
         22 => "0022_browser_sessions.sql",
         23 => "0023_subscription_references.sql",
         24 => "0024_resolved_topics.sql",
+        25 => "0025_resumable_uploads.sql",
     ),
 };
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::PathId;
+use super::{PathId, ResumableUploadId};
 
 /// Letters and digits of the names of files.
 const NAME_CHARS: usize = 32;
@@ -37,6 +37,12 @@ impl FileKey {
     #[must_use]
     pub fn for_thumbnail(path: &PathId, name: &'static str) -> Self {
         Self(format!("thumbnails/{path}/{name}"))
+    }
+
+    /// Returns the storage key of a part of an unfinished upload. The name of the part is one of letters and digits.
+    #[must_use]
+    pub fn of_upload_part(upload: &ResumableUploadId, part: &str) -> Self {
+        Self(format!("incoming/{}/{part}", upload.as_str()))
     }
 
     /// Returns where the archive of the data export of that number is stored.

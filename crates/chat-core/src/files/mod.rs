@@ -9,6 +9,7 @@ mod attachment;
 mod key;
 mod media;
 mod path;
+mod resumable;
 mod store;
 mod upload_storage;
 mod uploads;
@@ -20,6 +21,11 @@ pub use attachment::{
 pub use key::{FileKey, PublicImageName};
 pub use media::{ContentDisposition, MediaType, SNIFFED_BYTES};
 pub use path::{PathId, display_file_name};
+pub use resumable::{
+    MAX_PARTS_PER_UPLOAD, MAX_RESUMABLE_UPLOADS_PER_USER, RESUMABLE_UPLOAD_LIFETIME_S, ResumableUpload,
+    ResumableUploadCreation, ResumableUploadError, ResumableUploadId, ResumableUploadLimits, ResumableUploadStore,
+    ResumableUploads, UPLOAD_PART_BYTES, UploadPart,
+};
 pub use store::{FileReader, FileStore, FileStoreError};
 pub use upload_storage::{UploadError, UploadStorage, UploadThumbnail};
 pub use uploads::ReadableLinkedUploads;

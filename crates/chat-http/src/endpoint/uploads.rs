@@ -3,6 +3,7 @@
 mod receive;
 mod serve;
 pub(crate) mod thumbnails;
+mod tus;
 
 pub(crate) use serve::file_response;
 
@@ -22,7 +23,7 @@ pub(crate) fn routes() -> Routes {
     let upload = raw_endpoint(receive::post).documented("Upload a file.", receive::response_schema).with_file();
     let lend = endpoint(serve::lend).documented("Make an address that opens a file for a minute.", serve::lent);
     let texts = &[("realm", "The first part of the file's path."), ("path", "The rest of it, with its slashes.")];
-    Routes::of("uploads")
+    tus::add_routes(Routes::of("uploads"))
         .api("/user_uploads", post(upload))
         .api("/user_uploads/{realm}/{*path}", get(lend.by(texts)))
         .route("/user_uploads/{*path}", routing::get(raw_endpoint(serve::get)))

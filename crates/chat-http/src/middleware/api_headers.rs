@@ -23,12 +23,17 @@ const ANY: HeaderValue = HeaderValue::from_static("*");
 const PREFLIGHT: [(HeaderName, &str); 4] = [
     (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
     (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE, PUT, PATCH, HEAD"),
-    (ACCESS_CONTROL_ALLOW_HEADERS, "Authorization, Content-Type, X-Request-Id"),
+    (
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        "Authorization, Content-Type, X-Request-Id, Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, \
+         X-HTTP-Method-Override",
+    ),
     (ACCESS_CONTROL_MAX_AGE, "7200"),
 ];
 /// The headers that script may read beside those of every answer.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
-    "Retry-After, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id",
+    "Retry-After, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, Location, \
+     Tus-Extension, Tus-Max-Size, Tus-Resumable, Tus-Version, Upload-Expires, Upload-Length, Upload-Metadata, Upload-Offset",
 );
 /// A challenge that no browser answers by itself: it would ask for a password that there is not.
 const SESSION_CHALLENGE: HeaderValue = HeaderValue::from_static("Session realm=\"chat\"");

@@ -8,3 +8,4 @@ mod messages;
 mod people;
 mod personal;
 mod register;
+mod resumable_uploads;

@@ -271,6 +271,11 @@ impl TestApp {
         while self.router.send_due_scheduled_messages().await {}
     }
 
+    /// Deletes uploads that were abandoned, as the server does every minute.
+    pub(crate) async fn end_abandoned_uploads(&self) {
+        while self.router.end_abandoned_uploads().await {}
+    }
+
     /// Lets time pass.
     pub(crate) fn wait_s(&self, seconds: i64) {
         self.clock.now_us.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
@@ -500,6 +505,7 @@ fn start_router(
         typing: Arc::<ChatStore>::clone(store),
         files: Arc::<MemoryFileStore>::clone(files),
         attachments: Arc::<ChatStore>::clone(store),
+        resumable: Arc::<ChatStore>::clone(store),
         exports: Arc::<ChatStore>::clone(store),
         polls: Arc::default(),
         passwords: Arc::new(PlainTextPasswords),

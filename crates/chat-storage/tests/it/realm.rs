@@ -200,6 +200,8 @@ fn foreign_keys_of_schema_22(home: &Home) -> &'static [&'static str] {
     if home.is_postgres() {
         &[
             "DROP INDEX message_resolved",
+            "DROP TABLE resumable_upload",
+            "DROP TABLE resumable_upload_part",
             "DELETE FROM schema_file WHERE number >= 23",
             "ALTER TABLE subscription
              ADD CONSTRAINT subscription_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel (id),
@@ -211,6 +213,8 @@ fn foreign_keys_of_schema_22(home: &Home) -> &'static [&'static str] {
     } else {
         &[
             "DROP INDEX message_resolved",
+            "DROP TABLE resumable_upload",
+            "DROP TABLE resumable_upload_part",
             "DELETE FROM schema_file WHERE number >= 23",
             "ALTER TABLE subscription RENAME TO new_subscription",
             "ALTER TABLE subscription_span RENAME TO new_span",

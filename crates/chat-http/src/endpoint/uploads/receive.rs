@@ -70,11 +70,12 @@ fn too_large(app: &AppState) -> ApiError {
 }
 
 /// An uploaded file, in a temporary file without a name.
-struct ReceivedFile {
-    name: String,
-    start: Vec<u8>,
-    size_bytes: usize,
-    file: File,
+pub(super) struct ReceivedFile {
+    pub(super) name: String,
+    /// The first [`SNIFFED_BYTES`], or all.
+    pub(super) start: Vec<u8>,
+    pub(super) size_bytes: usize,
+    pub(super) file: File,
 }
 
 /// Returns the one file of a form, and the names of what was sent beside it.
@@ -127,11 +128,11 @@ async fn spool(app: &AppState, mut part: Field<'_>) -> Result<ReceivedFile, ApiE
 }
 
 /// A file without a name: it goes when it is closed, however this process ends.
-fn nameless(folder: &Path) -> Result<tokio::fs::File, ApiError> {
+pub(super) fn nameless(folder: &Path) -> Result<tokio::fs::File, ApiError> {
     Ok(tokio::fs::File::from_std(tempfile::tempfile_in(folder).map_err(not_written)?))
 }
 
-fn not_written(error: std::io::Error) -> ApiError {
+pub(super) fn not_written(error: std::io::Error) -> ApiError {
     InternalError::new("a file that came was not written down", error).into()
 }
 
@@ -145,7 +146,11 @@ fn broken(app: &AppState, error: &multer::Error) -> ApiError {
 }
 
 /// Keeps a file that has come, and says whose it is.
-async fn keep(app: &App, owner_id: chat_core::id::UserId, gathered: ReceivedFile) -> Result<Attachment, ApiError> {
+pub(super) async fn keep(
+    app: &App,
+    owner_id: chat_core::id::UserId,
+    gathered: ReceivedFile,
+) -> Result<Attachment, ApiError> {
     let ReceivedFile { name, start, size_bytes, file } = gathered;
     let media_type = MediaType::detect(&start, &name).media_type;
     let (file, picture, small) = looked_at(app, (&start, media_type), file).await?;

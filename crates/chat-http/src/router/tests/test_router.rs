@@ -235,6 +235,7 @@ pub(super) async fn domain(is_deactivated: bool) -> (ChatComponents, TempDir) {
         typing: Arc::<ChatStore>::clone(&store),
         files: Arc::new(NoFiles),
         attachments: Arc::<ChatStore>::clone(&store),
+        resumable: Arc::<ChatStore>::clone(&store),
         exports: Arc::<ChatStore>::clone(&store),
         polls: Arc::default(),
         passwords: Arc::new(PlainTextPasswords),
