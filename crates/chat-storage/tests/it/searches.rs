@@ -64,6 +64,9 @@ const WORDS_POSTGRES: &str = "INSERT INTO message_words (rowid, words)
 SELECT id, array_to_tsvector(string_to_array(content || CASE WHEN (marks & 2) <> 0 THEN ' \u{ac}2' ELSE '' END
     || CASE WHEN (marks & 8) <> 0 THEN ' \u{ac}8' ELSE '' END, ' ')) FROM message WHERE id > 1000";
 
+/// For what a search finds: a busy machine takes longer than a search may.
+const LONG: Option<Duration> = Some(Duration::from_secs(120));
+
 /// A store of two channels, the small one 12, with the reader in both and everything in the index of words.
 async fn filled(home: &Home, search_time: Option<Duration>) -> ChatStore {
     let store = home.open().await;
@@ -102,7 +105,7 @@ async fn newest(store: &ChatStore, conditions: &[Asked]) -> Vec<i64> {
 
 on_each_engine! {
     async fn a_common_word_beside_every_other_term_finds_what_has_both(home) {
-        let store = filled(&home, None).await;
+        let store = filled(&home, LONG).await;
         let starred = [MessageId(1_400), MessageId(20_002)];
         let flag = (MessageFlag::Starred, FlagOp::Add);
         let event = (crate::home::NOW_S, notice(chat_core::event_log::event::EventAudience::Everyone, "f"));
@@ -133,7 +136,7 @@ on_each_engine! {
     }
 
     async fn a_common_word_in_few_places_finds_what_is_there(home) {
-        let store = filled(&home, None).await;
+        let store = filled(&home, LONG).await;
         let policy = |channel: i64, topic: &str, number: i64| RealmChange::UserItem {
             user_id: READER,
             kind: UserItemKind::TopicPolicy,
@@ -184,7 +187,7 @@ on_each_engine! {
     }
 
     async fn a_common_word_among_unread_messages_finds_what_was_not_read(home) {
-        let store = filled(&home, None).await;
+        let store = filled(&home, LONG).await;
         let unread = [(search("common"), false), (NarrowCondition::IsUnread, false)];
         assert_eq!(newest(&store, &unread).await.len(), 20);
         let all: Vec<MessageId> = (1_001..=21_000).map(MessageId).collect();
@@ -199,7 +202,7 @@ on_each_engine! {
     }
 
     async fn a_common_word_beside_few_and_many_reactions_finds_what_has_both(home) {
-        let store = filled(&home, None).await;
+        let store = filled(&home, LONG).await;
         let reacted = [(search("common"), false), (NarrowCondition::Has(HasOperand::Reaction), false)];
         assert_eq!(newest(&store, &reacted).await, [0; 0]);
         home.ask(FEW_REACTIONS).await;
