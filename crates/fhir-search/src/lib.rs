@@ -6,8 +6,8 @@
 //!    `SearchParameter` resources. Their expressions are compiled once.
 //! 2. [`SearchParameterCatalog::index_entries_of`] evaluates them on a resource: pairs of a parameter's number and an
 //!    [`IndexEntry`], which an engine stores as rows beside the resource.
-//! 3. [`parse`] reads a query string into a [`SearchRequest`]: [`SearchClause`]s that must all hold, each about the
-//!    entries of one parameter; chains, `_has`, the order, `_include` and `_revinclude`.
+//! 3. [`parse_search`] reads a query string into a [`SearchRequest`]: [`SearchClause`]s that must all hold, each about
+//!    the entries of one parameter; chains, `_has`, the order, `_include` and `_revinclude`.
 //! 4. [`SearchRequest::matches`] decides in memory. An engine compiles the same clauses into a statement over the rows;
 //!    both obey [`IndexEntryPredicate::matches_entry`], which is written without anything SQL could not express.
 //!

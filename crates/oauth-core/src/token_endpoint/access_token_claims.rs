@@ -34,7 +34,7 @@ pub struct AccessTokenClaims {
     /// `2` for Clients of type `smart-app`: existing policies of the platform look at it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub atv: Option<u8>,
-    /// The launch context, `{"patient": …}` (a [`LaunchContext`](crate::authorization::LaunchContext)).
+    /// The launch context, `{"patient": …}` (a [`LaunchContext`](crate::granted_authorization::LaunchContext)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
     /// The place of the B2B claim.
