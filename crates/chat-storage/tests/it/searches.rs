@@ -65,7 +65,7 @@ SELECT id, array_to_tsvector(string_to_array(content || CASE WHEN (marks & 2) <>
     || CASE WHEN (marks & 8) <> 0 THEN ' \u{ac}8' ELSE '' END, ' ')) FROM message WHERE id > 1000";
 
 /// For what a search finds: a busy machine takes longer than a search may.
-const LONG: Option<Duration> = Some(Duration::from_secs(120));
+const LONG: Option<Duration> = Some(Duration::from_mins(2));
 
 /// A store of two channels, the small one 12, with the reader in both and everything in the index of words.
 async fn filled(home: &Home, search_time: Option<Duration>) -> ChatStore {
