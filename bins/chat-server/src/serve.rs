@@ -9,7 +9,8 @@ use anyhow::Context as _;
 use chat_core::StoreError;
 use chat_core::event_log::decision_queue::RealmDecisionQueue;
 use chat_core::event_log::store::{EventLog as _, EventQueueStore as _};
-use chat_core::messages::retention;
+use chat_core::limits::SECONDS_PER_DAY;
+use chat_core::messages::{channel_activity, retention};
 use chat_core::push_notifications::{PushStore as _, SENT_NOTIFICATION_RETENTION_S};
 use chat_http::{
     ApiSettings, BaseComponents, BrowserComponents, ChatComponents, ChatService, ClockAndRandomness as _,
@@ -367,11 +368,16 @@ fn is_in_time(ahead_of_database_s: Result<i64, StoreError>) -> bool {
 /// Any number of nodes may do it at once: each deletes what the others left.
 async fn sweep(store: Arc<ChatStore>, event_queue_timeout_s: i64) {
     let mut tick = tokio::time::interval(SWEEP_INTERVAL);
+    let mut activity_due_s = 0;
     loop {
         tick.tick().await;
         let now_s = SystemRuntime.now_s();
         if !is_in_time(store.clock_ahead_of_database_s(now_s).await) {
             continue;
+        }
+        if now_s >= activity_due_s {
+            activity_due_s = now_s.saturating_add(SECONDS_PER_DAY);
+            mark_inactive_channels(&store, now_s).await;
         }
         match store.delete_expired_queues(now_s).await {
             Ok(queues) => tracing::debug!(queues, "queues without a client were deleted"),
@@ -389,6 +395,14 @@ async fn sweep(store: Arc<ChatStore>, event_queue_timeout_s: i64) {
             Ok(sent) => tracing::debug!(sent, "what telephones were told of long ago was forgotten"),
             Err(error) => tracing::error!(%error, "what telephones were told of long ago cannot be forgotten"),
         }
+    }
+}
+
+/// Marks channels without recent messages, once a day on each node.
+async fn mark_inactive_channels(store: &ChatStore, now_s: i64) {
+    match channel_activity::mark_inactive_channels(store, &RealmDecisionQueue::default(), now_s).await {
+        Ok(channels) => tracing::debug!(channels, "channels without recent messages marked"),
+        Err(error) => tracing::error!(%error, "channels without recent messages not marked"),
     }
 }
 

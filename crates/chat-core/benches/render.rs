@@ -86,6 +86,8 @@ fn realm() -> RealmSnapshot {
         message_retention_days: None,
         can_remove_subscribers_group: UserGroupId(1),
         is_archived: false,
+        folder_id: None,
+        is_recently_active: true,
     }));
     let changes = (1..=USERS).map(user).chain([channel]).collect();
     RealmSnapshot::default().after_record(&LogRecord::new(EventId(1), 0, changes, None))

@@ -35,6 +35,7 @@ pub mod limits;
 mod store_error;
 
 pub mod emoji;
+pub mod feature_level;
 pub mod files;
 pub mod markdown;
 pub mod text_processing;

@@ -11,6 +11,15 @@ pub const MAX_TOPIC_CHARS: usize = 60;
 pub const MAX_CHANNEL_NAME_CHARS: usize = 60;
 /// Characters of a channel's description.
 pub const MAX_CHANNEL_DESCRIPTION_CHARS: usize = 1_024;
+/// The maximum number of channel folders of a realm, archived ones included. Not specified; every client receives all of
+/// them when it starts.
+pub const MAX_CHANNEL_FOLDERS: usize = 500;
+/// Characters of a channel folder's name.
+pub const MAX_CHANNEL_FOLDER_NAME_CHARS: usize = 60;
+/// Characters of a channel folder's description.
+pub const MAX_CHANNEL_FOLDER_DESCRIPTION_CHARS: usize = 1_024;
+/// Days without a new message after which a channel is not recently active any more.
+pub const RECENT_ACTIVITY_DAYS: i64 = 180;
 /// Subscriptions that one request begins or ends: users times channels. Not specified; we stop where a request would
 /// hold up all others.
 pub const MAX_SUBSCRIPTION_CHANGES_PER_REQUEST: usize = 20_000;

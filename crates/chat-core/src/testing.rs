@@ -46,6 +46,8 @@ pub(crate) fn channel(id: i64, privacy: ChannelPrivacy) -> Channel {
         message_retention_days: None,
         can_remove_subscribers_group: UserGroupId(1),
         is_archived: false,
+        folder_id: None,
+        is_recently_active: true,
     }
 }
 

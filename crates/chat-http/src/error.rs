@@ -5,6 +5,7 @@
 
 mod bots;
 mod browser;
+mod channels;
 mod domains;
 mod groups;
 mod invites;
@@ -68,7 +69,7 @@ pub use organization_items::OrganizationItemError;
 pub use settings::SettingChangeError;
 
 /// Every code there is, for who has to know them all.
-pub(crate) const ERROR_CODES: [&str; 29] = [
+pub(crate) const ERROR_CODES: [&str; 30] = [
     BAD_REQUEST,
     UNAUTHORIZED,
     "AUTHENTICATION_FAILED",
@@ -77,6 +78,7 @@ pub(crate) const ERROR_CODES: [&str; 29] = [
     "BAD_NARROW",
     "CANNOT_DEACTIVATE_GROUP_IN_USE",
     "CANNOT_DEACTIVATE_LAST_USER",
+    "CHANNEL_ALREADY_EXISTS",
     "CSRF_FAILED",
     "EXPECTATION_MISMATCH",
     "INTERNAL_SERVER_ERROR",
@@ -423,6 +425,7 @@ impl ApiError {
             Self::Join(error) => invites::join(error),
             Self::Address(error) => invites::address(error),
             Self::Browser(error) => browser::error_response(error),
+            Self::Channel(error) => channels::channel(error),
             Self::Group(error) => groups::group(error),
             Self::Bot(error) => bots::bot(error),
             Self::Domain(error) => domains::domain(error),
@@ -438,7 +441,6 @@ impl ApiError {
             | Self::Email(_)
             | Self::ForDevelopment
             | Self::NoChannel(_)
-            | Self::Channel(_)
             | Self::ChannelName(_)
             | Self::Membership(_)
             | Self::NoMessage(_)

@@ -51,6 +51,13 @@ static FIRST_MESSAGES: Sql = Sql::new(
     FROM channel AS c WHERE c.id {in_numbers:$1}
 ) AS first WHERE first.id IS NOT NULL",
 );
+/// One step into the index for each channel.
+static INACTIVE_CHANNELS: Sql = Sql::new(
+    "SELECT c.id FROM channel AS c WHERE c.id {in_numbers:$1} AND coalesce((
+    SELECT newest.sent_s FROM message AS newest
+    WHERE newest.id = (SELECT max(m.id) FROM message AS m WHERE m.recipient_id = c.id * 2)
+), 0) < $2",
+);
 /// Times follow numbers, so the way back to the last message before the time is as long as what is counted. SQLite
 /// would rather read all messages in the order of their recipients.
 static TRAFFIC: Sql = Sql::new(
@@ -461,6 +468,20 @@ pub(crate) async fn first_messages(
     let rows: Vec<(i64, i64)> =
         run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&wanted)).map_err(failed)?;
     Ok(rows.into_iter().map(|(channel, id)| (ChannelId(channel), MessageId(id))).collect())
+}
+
+/// Returns those of the channels without a message since that time.
+pub(crate) async fn channels_without_messages_since(
+    shared: &Shared,
+    channels: &[ChannelId],
+    since_s: i64,
+) -> Result<Vec<ChannelId>, StoreError> {
+    let sql = INACTIVE_CHANNELS.text_for_dialect(shared.db.dialect());
+    let wanted = encode_numbers_parameter(channels.iter().map(|id| id.0));
+    let ids: Vec<i64> =
+        run!(shared.db.reader(), fetch_all: sqlx::query_scalar(sql.clone()).bind(&wanted).bind(since_s))
+            .map_err(failed)?;
+    Ok(ids.into_iter().map(ChannelId).collect())
 }
 
 pub(crate) async fn traffic(shared: &Shared, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError> {

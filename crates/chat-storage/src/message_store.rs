@@ -17,7 +17,7 @@ use crate::append::append;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::memory::started_topics::begins;
-use crate::message_search::{find_direct, first_messages, topics, traffic, window};
+use crate::message_search::{channels_without_messages_since, find_direct, first_messages, topics, traffic, window};
 use crate::store::ChatStore;
 use crate::{edit, flags, message_decoding, unread};
 
@@ -112,6 +112,14 @@ impl MessageStore for ChatStore {
 
     async fn first_channel_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
         first_messages(&self.shared, channels).await
+    }
+
+    async fn channels_without_messages_since(
+        &self,
+        channels: &[ChannelId],
+        since_s: i64,
+    ) -> Result<Vec<ChannelId>, StoreError> {
+        channels_without_messages_since(&self.shared, channels, since_s).await
     }
 
     async fn channel_message_counts_since(&self, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError> {

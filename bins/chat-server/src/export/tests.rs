@@ -233,7 +233,10 @@ pub(super) fn elsewhere(folder: &Path) {
             {"id": 7, "email": "ann@x.org", "full_name": "Ann", "role": 100},
             {"id": 8, "email": "bob@x.org", "full_name": "Bob", "role": 400},
         ],
-        "zerver_stream": [{"id": 20, "name": "dev"}],
+        "zerver_stream": [{"id": 20, "name": "dev", "folder": 60}],
+        "zerver_channelfolder": [
+            {"id": 60, "name": "Work", "description": "a *b*", "date_created": 15.5, "creator": 7, "order": 3}
+        ],
         "zerver_recipient": [{"id": 1, "type": 2, "type_id": 20}, {"id": 2, "type": 1, "type_id": 8}],
         "zerver_subscription": [{"user_profile": 7, "recipient": 1}, {"user_profile": 8, "recipient": 1}],
     });
@@ -257,6 +260,12 @@ async fn what_was_exported_imported_and_exported_again_is_the_same() {
     let names: Vec<&str> = one.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["attachment.json", "messages-000001.json", "messages-000002.json", "realm.json"]);
     assert_eq!(one[2].1["zerver_message"].as_array().map(Vec::len), Some(500));
+    let folder = json!({"id": 60, "realm": 1, "name": "Work", "description": "a *b*", "order": 3, "creator": 7,
+        "rendered_description": "<p>a <em>b</em></p>", "date_created": 15, "is_archived": false});
+    assert_eq!(
+        (&one[3].1["zerver_channelfolder"], &one[3].1["zerver_stream"][0]["folder"]),
+        (&json!([folder]), &json!(60))
+    );
     second.import(&first.folder("one")).await;
     second.export("two").await.unwrap();
     assert_same(&written(&second.folder("two")), &one);
@@ -455,6 +464,7 @@ async fn an_export_for_an_older_release_has_the_columns_of_that_release_and_no_o
     let channel = &realm["zerver_stream"][0];
     assert_eq!((&channel["stream_post_policy"], channel.get("can_send_message_group")), (&json!(4), None));
     assert_eq!((channel.get("folder"), channel.get("can_subscribe_group")), (None, None));
+    assert_eq!(realm.get("zerver_channelfolder"), None);
     let group = &realm["zerver_namedusergroup"][0];
     assert_eq!((group.get("deactivated"), group["can_mention_group"].is_i64()), (None, true));
     assert_eq!(realm["zerver_realmauditlog"][0].get("modified_channel_folder"), None);

@@ -1,15 +1,20 @@
-//! Channels that are made because a user wants to enter them.
+//! Creating channels: one on request, or those that do not exist when users are subscribed to them.
 
 use serde_json::json;
 
-use super::{ChannelContext, ChannelError, one_line, remover_group, rendered};
+use super::folders::require_open_folder;
+use super::subscribe::new_subscription;
+use super::{
+    ChannelContext, ChannelError, Principals, add_channel_changes_with_events, one_line, remover_group, rendered,
+};
 use crate::event_log::realm_commit::RealmCommit;
-use crate::id::{ChannelId, UserGroupId};
+use crate::id::{ChannelId, UserGroupId, UserId};
+use crate::limits::MAX_SUBSCRIPTION_CHANGES_PER_REQUEST;
 use crate::model::channel::{Channel, ChannelPostPolicy, ChannelPrivacy, parse_channel_name};
 use crate::model::group::SystemGroup;
 use crate::model::realm_change::{RealmChange, RealmItemKind};
 use crate::permission::access::{self, PermissionError};
-use crate::permission::channel_membership::may_create_channel;
+use crate::permission::channel_membership::{may_add_subscribers_anywhere, may_create_channel};
 
 /// The visibility of a channel to create, as the API's three parameters state it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,6 +82,52 @@ pub struct NewChannelSettings {
     pub can_remove_subscribers_group: Option<UserGroupId>,
     /// Whether new users are put into them.
     pub is_default: bool,
+    /// The folder in which lists show them.
+    pub folder_id: Option<i64>,
+}
+
+/// A request to create one channel with its subscribers.
+#[derive(Debug, Clone)]
+pub struct CreateChannelRequest {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The users to subscribe; none is a channel without subscribers.
+    pub subscribers: Vec<UserId>,
+    /// Its settings.
+    pub settings: NewChannelSettings,
+}
+
+/// Creates a channel and returns its id.
+///
+/// # Errors
+/// See [`ChannelError`]; nothing is to be written then. [`ChannelError::Exists`] when a channel, archived or not, has the
+/// name.
+pub fn create_channel(
+    env: &ChannelContext<'_>,
+    request: &CreateChannelRequest,
+    commit: &mut RealmCommit,
+) -> Result<ChannelId, ChannelError> {
+    access::require_member(env.caller)?;
+    let name = parse_channel_name(&request.name)?;
+    if let Some(channel) = env.realm.channel_by_name_even_archived(name) {
+        let is_known = access::may_know_channel_name(env.realm, env.caller, channel);
+        return Err(ChannelError::Exists(if is_known { channel.name.clone() } else { name.to_owned() }));
+    }
+    let privacy = may_make(env, &request.settings, commit.at_s)?;
+    if request.subscribers.len() > MAX_SUBSCRIPTION_CHANGES_PER_REQUEST {
+        return Err(ChannelError::TooMany);
+    }
+    let subscribers = Principals::Ids(request.subscribers.clone()).resolve_users(env)?;
+    if subscribers.iter().any(|user| user.id != env.caller.id) {
+        may_add_subscribers_anywhere(env.realm, env.caller, commit.at_s)?;
+    }
+    let id = ChannelId(env.realm.nth_unused_id(1));
+    let (channel, mut changes) = make(env, (id, privacy), (name, &request.description), &request.settings, commit)?;
+    changes.extend(subscribers.into_iter().map(|user| new_subscription(env.realm, user, &channel)));
+    add_channel_changes_with_events(env.realm, env.figures, changes, commit);
+    Ok(id)
 }
 
 /// Checks that the caller may make channels in this manner. Which privacy they get is the answer.
@@ -85,6 +136,7 @@ pub(super) fn may_make(
     manner: &NewChannelSettings,
     now_s: i64,
 ) -> Result<ChannelPrivacy, ChannelError> {
+    manner.folder_id.map(|id| require_open_folder(env.realm, id)).transpose()?;
     let privacy = manner.openness.into_channel_privacy()?;
     may_create_channel(env.realm, env.caller, privacy, now_s)?;
     if manner.is_default && !env.caller.is_administrator() {
@@ -125,6 +177,8 @@ pub(super) fn make(
             .or_else(administrators)
             .ok_or(ChannelError::NoSuchGroup)?,
         is_archived: false,
+        folder_id: manner.folder_id,
+        is_recently_active: true,
     };
     let mut changes = vec![RealmChange::Channel(Box::new(channel.clone()))];
     if manner.is_default {

@@ -1,21 +1,27 @@
 //! The events of changes to channels, and who receives them: worked out from the realm before and after a change.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::audience::{all_who_see, knows_subscribers, some};
 use crate::event_log::event::{ClientCapability, EventAudience, LogRecord, NewEvent, QueueCondition};
 use crate::event_log::realm_commit::RealmCommit;
+use crate::feature_level::FEATURE_LEVEL;
 use crate::id::{ChannelId, EventId, UserId};
 use crate::model::channel::{Channel, ChannelPostPolicy, ChannelPrivacy, Subscription};
 use crate::model::realm_change::{RealmChange, RealmItemKind};
 use crate::model::realm_snapshot::RealmSnapshot;
-use crate::permission::access::{may_see_channel, may_see_subscribers};
-use crate::wire_format::channel::{ChannelStatistics, basic_channel_object};
+use crate::permission::access::may_know_channel_name;
+use crate::wire_format::channel::{ChannelStatistics, basic_channel_object, default_channel_value};
 use crate::wire_format::subscription::{
     ShownChoices, SubscriptionFields, notification_choices, subscribers, subscription_object,
 };
+
+/// The capability of clients that show archived channels.
+const ARCHIVED: ClientCapability = ClientCapability::ArchivedChannels;
+const WITHOUT_ARCHIVED: QueueCondition = QueueCondition::Without(ARCHIVED);
 
 /// Adds changes to the commit and returns the realm after them. Changes of channels, subscriptions and default channels
 /// get their events; other changes get none. Changes of other things are put in as they are, without events.
@@ -23,6 +29,9 @@ use crate::wire_format::subscription::{
 /// In this order: channels that come into sight, subscriptions that begin, that end, others' subscriptions, changes
 /// of channels, channels that go out of sight, choices, the default channels. So nobody hears of something they do
 /// not know yet.
+///
+/// Events of archived channels are for clients that declare `archived_channels`. To the others a channel is deleted when
+/// it is archived, and created with its subscriptions when it is unarchived.
 ///
 /// Costs a look at each user for each channel whose privacy changes.
 ///
@@ -46,7 +55,7 @@ pub fn add_channel_changes_with_events(
     }
     diff.add_subscriptions(&channels, events);
     add_unsubscriptions(&channels, events);
-    for channel in channels.iter().filter(|channel| !channel.after.is_archived) {
+    for channel in &channels {
         diff.add_peer_events(channel, events);
         diff.add_updates(channel, events);
     }
@@ -82,8 +91,22 @@ impl ChannelDiff<'_> {
 
     /// Returns whether everybody's sight of it may have changed, not only that of who entered or left.
     fn opens_or_closes(&self) -> bool {
-        self.before
-            .is_none_or(|before| before.privacy != self.after.privacy || before.is_archived != self.after.is_archived)
+        self.before.is_none_or(|before| before.privacy != self.after.privacy)
+    }
+
+    /// Returns whether the channel is archived by the change.
+    fn is_archived_now(&self) -> bool {
+        self.after.is_archived && self.before.is_some_and(|before| !before.is_archived)
+    }
+
+    /// Returns whether the channel is unarchived by the change.
+    fn is_unarchived_now(&self) -> bool {
+        !self.after.is_archived && self.before.is_some_and(|before| before.is_archived)
+    }
+
+    /// Returns which queues receive what changes in the channel, for users who see it before and after the change.
+    fn queues(&self) -> QueueCondition {
+        queues_of(self.after.is_archived || self.before.is_some_and(|before| before.is_archived))
     }
 }
 
@@ -113,31 +136,34 @@ fn channels<'a>(diff: &RealmDiff<'a>, changes: &[RealmChange]) -> Vec<ChannelDif
 }
 
 impl RealmDiff<'_> {
-    /// Notifies users who did not see the channel and now do.
+    /// Notifies users who did not see the channel and now do. It has no subscribers yet: those are told next, and clients
+    /// count them.
     fn add_created(&self, channel: &ChannelDiff<'_>, events: &mut Vec<NewEvent>) {
-        let audiences = match channel.before {
-            None => all_who_see(self.after, channel.after),
-            Some(before) => self.new_audiences(channel, (self.before, before), (self.after, channel.after)),
+        let event = json!({"type": "stream", "op": "create", "streams": [basic_channel_object(channel.after, self.figures, 0)]});
+        let all = || all_who_see(self.after, channel.after);
+        let Some(before) = channel.before else {
+            return add_for(all(), queues_of(channel.after.is_archived), &event, events);
         };
-        let event =
-            json!({"type": "stream", "op": "create", "streams": [basic_channel_object(channel.after, self.figures)]});
-        events.extend(audiences.into_iter().map(|audience| NewEvent::same_for_everyone(audience, event.clone())));
+        if channel.is_unarchived_now() {
+            add_for(all(), WITHOUT_ARCHIVED, &event, events);
+        }
+        let newly = self.new_audiences(channel, (self.before, before), (self.after, channel.after));
+        add_for(newly, channel.queues(), &event, events);
     }
 
     /// Notifies users who saw the channel and no longer do.
     fn add_removed(&self, channel: &ChannelDiff<'_>, events: &mut Vec<NewEvent>) {
         let Some(before) = channel.before else { return };
-        let audiences = if channel.after.is_archived && !before.is_archived {
-            all_who_see(self.before, before)
-        } else {
-            self.new_audiences(channel, (self.after, channel.after), (self.before, before))
-        };
-        let streams = [basic_channel_object(before, self.figures)];
+        let streams = [basic_channel_object(before, self.figures, self.before.active_subscriber_count(before.id))];
         let event = json!({"type": "stream", "op": "delete", "streams": streams, "stream_ids": [before.id]});
-        events.extend(audiences.into_iter().map(|audience| NewEvent::same_for_everyone(audience, event.clone())));
+        if channel.is_archived_now() {
+            add_for(all_who_see(self.before, before), WITHOUT_ARCHIVED, &event, events);
+        }
+        let no_longer = self.new_audiences(channel, (self.after, channel.after), (self.before, before));
+        add_for(no_longer, channel.queues(), &event, events);
     }
 
-    /// Returns who sees the channel in the second state and not in the first.
+    /// Returns who may know the channel in the second state and not in the first.
     fn new_audiences(
         &self,
         channel: &ChannelDiff<'_>,
@@ -145,9 +171,9 @@ impl RealmDiff<'_> {
         (second, seen): (&RealmSnapshot, &Channel),
     ) -> Vec<EventAudience> {
         let sees_newly = |id: &UserId| {
-            self.after
-                .user(*id)
-                .is_some_and(|user| may_see_channel(second, user, seen) && !may_see_channel(first, user, hidden))
+            self.after.user(*id).is_some_and(|user| {
+                may_know_channel_name(second, user, seen) && !may_know_channel_name(first, user, hidden)
+            })
         };
         let candidates: Vec<UserId> = if channel.opens_or_closes() {
             self.after.users().filter(|user| user.is_active).map(|user| user.id).collect()
@@ -162,17 +188,42 @@ impl RealmDiff<'_> {
     /// **Cost**: users are grouped by what differs between them before anything is written for a client, so that the
     /// subscriptions are written once for each group and not once for each of thousands of users.
     fn add_subscriptions(&self, channels: &[ChannelDiff<'_>], events: &mut Vec<NewEvent>) {
-        let mut entered: BTreeMap<UserId, Vec<&Subscription>> = BTreeMap::new();
+        let entered = |channel: &ChannelDiff<'_>| channel.entered.clone();
+        let (archived, active): (Vec<_>, Vec<_>) = channels.iter().partition(|channel| channel.after.is_archived);
+        self.add_begun(&self.begun(&active, entered), None, events);
+        self.add_begun(&self.begun(&archived, entered), Some(true), events);
+        let unarchived: Vec<_> = active.into_iter().filter(|channel| channel.is_unarchived_now()).collect();
+        let inside = |channel: &ChannelDiff<'_>| self.before.subscribers(channel.id()).collect();
+        self.add_begun(&self.begun(&unarchived, inside), Some(false), events);
+    }
+
+    /// Returns the subscriptions of users to these channels.
+    fn begun<'s>(
+        &'s self,
+        channels: &[&ChannelDiff<'_>],
+        users: impl Fn(&ChannelDiff<'_>) -> Vec<UserId>,
+    ) -> BTreeMap<UserId, Vec<&'s Subscription>> {
+        let mut begun: BTreeMap<UserId, Vec<&Subscription>> = BTreeMap::new();
         for channel in channels {
-            let begun = channel.entered.iter().filter_map(|user_id| self.after.subscription(channel.id(), *user_id));
-            for subscription in begun {
-                entered.entry(subscription.user_id).or_default().push(subscription);
+            let users = users(channel).into_iter();
+            for subscription in users.filter_map(|user_id| self.after.subscription(channel.id(), user_id)) {
+                begun.entry(subscription.user_id).or_default().push(subscription);
             }
         }
+        begun
+    }
+
+    /// Adds the events of subscriptions: for all queues, or for those that show archived channels, or do not.
+    fn add_begun(
+        &self,
+        entered: &BTreeMap<UserId, Vec<&Subscription>>,
+        shows_archived: Option<bool>,
+        events: &mut Vec<NewEvent>,
+    ) {
         for null_notifications in [false, true] {
             let fields = SubscriptionFields { null_notifications, subscribers: false };
             let mut groups: BTreeMap<Vec<ShownChoices<'_>>, Vec<UserId>> = BTreeMap::new();
-            for (user_id, begun) in &entered {
+            for (user_id, begun) in entered {
                 let shown = begun.iter().map(|begun| ShownChoices::of(self.after, begun, null_notifications));
                 groups.entry(shown.collect()).or_default().push(*user_id);
             }
@@ -182,10 +233,12 @@ impl RealmDiff<'_> {
                 let with_subscribers =
                     subscriptions.iter().cloned().map(|object| self.with_subscribers(object)).collect();
                 for (subscriptions, are_listed) in [(subscriptions, false), (with_subscribers, true)] {
-                    let gate = QueueCondition::Both([
-                        (ClientCapability::NotificationSettingsNull, null_notifications),
-                        (ClientCapability::IncludeSubscribers, are_listed),
-                    ]);
+                    let nulls = (ClientCapability::NotificationSettingsNull, null_notifications);
+                    let lists = (ClientCapability::IncludeSubscribers, are_listed);
+                    let gate = match shows_archived {
+                        None => QueueCondition::Both([nulls, lists]),
+                        Some(shows) => QueueCondition::Three([nulls, lists, (ARCHIVED, shows)]),
+                    };
                     let event = json!({"type": "subscription", "op": "add", "subscriptions": subscriptions});
                     events.push(
                         NewEvent::same_for_everyone(EventAudience::from_users(users.clone()), event)
@@ -217,18 +270,21 @@ impl RealmDiff<'_> {
         for (op, users) in [("peer_add", &channel.entered), ("peer_remove", &channel.left)] {
             if !users.is_empty() {
                 let audience = knows_subscribers(self.after, channel.after, users);
-                events.push(NewEvent::same_for_everyone(audience, event(op, users)));
+                add_for(vec![audience], channel.queues(), &event(op, users), events);
             }
         }
-        let Some(before) = channel.before.filter(|_| channel.opens_or_closes()) else { return };
+        let Some(before) = channel.before else { return };
         let inside: Vec<UserId> = self.after.subscribers(channel.id()).collect();
-        let new_audiences = self.new_audiences(channel, (self.before, before), (self.after, channel.after));
-        if !inside.is_empty() {
-            events.extend(
-                new_audiences
-                    .into_iter()
-                    .map(|audience| NewEvent::same_for_everyone(audience, event("peer_add", &inside))),
-            );
+        if inside.is_empty() {
+            return;
+        }
+        if channel.is_unarchived_now() {
+            let audience = knows_subscribers(self.after, channel.after, &inside);
+            add_for(vec![audience], WITHOUT_ARCHIVED, &event("peer_add", &inside), events);
+        }
+        if channel.opens_or_closes() {
+            let newly = self.new_audiences(channel, (self.before, before), (self.after, channel.after));
+            add_for(newly, channel.queues(), &event("peer_add", &inside), events);
         }
     }
 
@@ -241,10 +297,12 @@ impl RealmDiff<'_> {
                 "property": property, "value": value,
             }));
             event.extend(object(more));
-            let audiences = all_who_see(self.after, channel.after).into_iter();
-            events.extend(audiences.map(|audience| NewEvent::same_for_everyone(audience, event.clone().into())));
+            add_for(all_who_see(self.after, channel.after), channel.queues(), &event.into(), events);
         };
         let after = channel.after;
+        if before.is_archived != after.is_archived {
+            send(&after.name, "is_archived", json!(after.is_archived), json!({}));
+        }
         if before.name != after.name {
             // Under the name it is known by.
             send(&before.name, "name", json!(after.name), json!({}));
@@ -267,6 +325,12 @@ impl RealmDiff<'_> {
         }
         if before.message_retention_days != after.message_retention_days {
             send(&after.name, "message_retention_days", json!(after.message_retention_days), json!({}));
+        }
+        if before.is_recently_active != after.is_recently_active {
+            send(&after.name, "is_recently_active", json!(after.is_recently_active), json!({}));
+        }
+        if before.folder_id != after.folder_id {
+            send(&after.name, "folder_id", json!(after.folder_id), json!({}));
         }
         if before.can_remove_subscribers_group != after.can_remove_subscribers_group {
             let group = json!(after.can_remove_subscribers_group);
@@ -316,18 +380,33 @@ impl RealmDiff<'_> {
         if differ {
             let ids = self.after.realm_items(RealmItemKind::DefaultChannel).map(|(id, _)| ChannelId(id));
             let channels = ids.filter_map(|id| self.after.channel(id));
-            let channels: Vec<_> = channels.map(|channel| basic_channel_object(channel, self.figures)).collect();
+            let listed = |channel: &Arc<Channel>| {
+                let count = self.after.active_subscriber_count(channel.id);
+                default_channel_value(FEATURE_LEVEL, channel, self.figures, count)
+            };
+            let channels: Vec<_> = channels.map(listed).collect();
             let event = json!({"type": "default_streams", "default_streams": channels});
             events.push(NewEvent::same_for_everyone(EventAudience::Members, event));
         }
     }
 }
 
-/// Notifies users of the subscriptions they have no longer. Of a channel that closes they hear nothing more.
+/// Notifies users of the subscriptions they have no longer.
 fn add_unsubscriptions(channels: &[ChannelDiff<'_>], events: &mut Vec<NewEvent>) {
+    for is_archived in [false, true] {
+        let left = channels.iter().filter(|channel| channel.after.is_archived == is_archived);
+        add_unsubscriptions_from(left, queues_of(is_archived), events);
+    }
+}
+
+fn add_unsubscriptions_from<'a>(
+    channels: impl Iterator<Item = &'a ChannelDiff<'a>>,
+    queues: QueueCondition,
+    events: &mut Vec<NewEvent>,
+) {
     let mut left: BTreeMap<UserId, Vec<ChannelId>> = BTreeMap::new();
     let mut named = BTreeMap::new();
-    for channel in channels.iter().filter(|channel| !channel.after.is_archived) {
+    for channel in channels {
         named.insert(channel.id(), json!({"stream_id": channel.id(), "name": channel.after.name}));
         for user_id in &channel.left {
             left.entry(*user_id).or_default().push(channel.id());
@@ -340,8 +419,19 @@ fn add_unsubscriptions(channels: &[ChannelDiff<'_>], events: &mut Vec<NewEvent>)
     for (channels, users) in groups {
         let subscriptions: Vec<_> = channels.iter().filter_map(|id| named.get(id)).collect();
         let event = json!({"type": "subscription", "op": "remove", "subscriptions": subscriptions});
-        events.push(NewEvent::same_for_everyone(EventAudience::from_users(users), event));
+        add_for(vec![EventAudience::from_users(users)], queues, &event, events);
     }
+}
+
+/// Adds an event for each of these audiences.
+fn add_for(audiences: Vec<EventAudience>, queues: QueueCondition, event: &Value, events: &mut Vec<NewEvent>) {
+    let event = |audience| NewEvent::same_for_everyone(audience, event.clone()).with_queue_condition(queues);
+    events.extend(audiences.into_iter().map(event));
+}
+
+/// Returns the queues that receive events of channels that are archived, or are not.
+fn queues_of(is_archived: bool) -> QueueCondition {
+    if is_archived { QueueCondition::With(ARCHIVED) } else { QueueCondition::Any }
 }
 
 /// Each property that differs, with its new value. Muting has two names; the older one is told first.
@@ -368,42 +458,6 @@ fn differences(before: &Subscription, after: &Subscription) -> Vec<(&'static str
     let changed = notifications.into_iter().filter(|(_, was, is)| was != is);
     found.extend(changed.map(|(property, _, is)| (property, json!(is))));
     found
-}
-
-/// Everybody who sees the channel, described as shortly as can be. A guest may be in a public channel.
-fn all_who_see(realm: &RealmSnapshot, channel: &Channel) -> Vec<EventAudience> {
-    let inside = || realm.subscribers(channel.id).filter_map(|id| realm.user(id));
-    match channel.privacy {
-        ChannelPrivacy::WebPublic => vec![EventAudience::Everyone],
-        ChannelPrivacy::Public => {
-            let guests = some(inside().filter(|user| user.is_guest()).map(|user| user.id));
-            std::iter::once(EventAudience::Members).chain(guests).collect()
-        }
-        ChannelPrivacy::PrivateSharedHistory | ChannelPrivacy::PrivateProtectedHistory => {
-            let administrators = realm.users().filter(|user| user.is_administrator());
-            some(inside().chain(administrators).map(|user| user.id)).into_iter().collect()
-        }
-    }
-}
-
-/// Returns who may know the subscribers of the channel, but for some.
-pub(crate) fn knows_subscribers(realm: &RealmSnapshot, channel: &Channel, but: &[UserId]) -> EventAudience {
-    if channel.privacy.is_invite_only() {
-        let but: BTreeSet<UserId> = but.iter().copied().collect();
-        let knows = realm.users().filter(|user| may_see_subscribers(realm, user, channel));
-        return EventAudience::from_users(knows.map(|user| user.id).filter(|id| !but.contains(id)));
-    }
-    let strangers = realm.users().filter(|user| user.is_guest() && !may_see_subscribers(realm, user, channel));
-    let except = but.iter().copied().chain(strangers.map(|user| user.id)).collect();
-    EventAudience::ChannelWatchers { channel_id: channel.id, except }
-}
-
-/// These users, if there are any.
-fn some(users: impl Iterator<Item = UserId>) -> Option<EventAudience> {
-    match EventAudience::from_users(users) {
-        EventAudience::Users(users) if users.is_empty() => None,
-        audience => Some(audience),
-    }
 }
 
 fn object(value: Value) -> Map<String, Value> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::model::channel::{Channel, ChannelPrivacy};
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::permission::access::{PermissionError, may_see_channel, participates_in_channel};
+use crate::permission::access::{PermissionError, has_content_access, may_know_channel_name};
 
 /// A set of channels that `GET /streams` can include.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum IncludedChannels {
     All,
 }
 
-/// Returns the channels of at least one of these groups, in the order of their numbers.
+/// Returns the channels of at least one of these groups, in the order of their numbers; archived ones on request.
 ///
 /// # Errors
 /// [`PermissionError::QueryRefused`] when all are asked for and the user is no administrator.
@@ -37,6 +37,7 @@ pub fn list_channels<'a>(
     realm: &'a RealmSnapshot,
     user: &User,
     groups: &[IncludedChannels],
+    with_archived: bool,
 ) -> Result<Vec<&'a Arc<Channel>>, PermissionError> {
     if groups.contains(&IncludedChannels::All) && !user.is_administrator() {
         return Err(PermissionError::QueryRefused);
@@ -47,12 +48,12 @@ pub fn list_channels<'a>(
         IncludedChannels::WebPublic => channel.privacy == ChannelPrivacy::WebPublic,
         IncludedChannels::Subscribed => realm.subscription(channel.id, user.id).is_some(),
         IncludedChannels::OwnerSubscribed => owner.is_some_and(|owner| realm.subscription(channel.id, owner).is_some()),
-        IncludedChannels::Known => may_see_channel(realm, user, channel),
-        IncludedChannels::Readable => participates_in_channel(realm, user, channel),
+        IncludedChannels::Known => may_know_channel_name(realm, user, channel),
+        IncludedChannels::Readable => has_content_access(realm, user, channel),
         IncludedChannels::All => true,
     };
-    let in_use = realm.channels().filter(|channel| !channel.is_archived);
-    let mut found: Vec<_> = in_use.filter(|channel| groups.iter().any(|group| is_in(group, channel))).collect();
+    let shown = realm.channels().filter(|channel| with_archived || !channel.is_archived);
+    let mut found: Vec<_> = shown.filter(|channel| groups.iter().any(|group| is_in(group, channel))).collect();
     found.sort_unstable_by_key(|channel| channel.id);
     Ok(found)
 }

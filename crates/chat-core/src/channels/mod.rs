@@ -4,20 +4,27 @@
 //! told of it follows from the changes alone (`tell`): who sees something new, who something no longer, who is in
 //! and who is out. So no two operations can tell the same change in different ways, and none can forget to.
 
+mod activity;
+mod audience;
 mod choose;
 mod create;
 mod defaults;
 mod events;
+mod folders;
 mod list;
 mod subscribe;
 mod unsubscribe;
 mod update;
 
+pub use activity::{mark_inactive, mark_recently_active};
+pub(crate) use audience::knows_subscribers;
 pub use choose::{SubscriptionPropertyChange, change_subscription_properties};
-pub use create::{NewChannelSettings, RequestedPrivacy, RetentionPolicy};
+pub use create::{CreateChannelRequest, NewChannelSettings, RequestedPrivacy, RetentionPolicy, create_channel};
 pub use defaults::{add_default_channel, remove_default_channel};
 pub use events::add_channel_changes_with_events;
-pub(crate) use events::knows_subscribers;
+pub use folders::{
+    ChannelFolderError, ChannelFolderUpdate, create_channel_folder, reorder_channel_folders, update_channel_folder,
+};
 pub use list::{IncludedChannels, list_channels};
 pub use subscribe::{ChannelToSubscribe, Principals, SubscribeOutcome, SubscribeRequest, subscribe_users};
 pub use unsubscribe::{UnsubscribeOutcome, unsubscribe_users};
@@ -67,12 +74,27 @@ pub enum ChannelError {
     /// A name is no channel's.
     #[error(transparent)]
     Name(#[from] ChannelNameError),
+    /// A folder is not there, or stays as it is.
+    #[error(transparent)]
+    Folder(#[from] ChannelFolderError),
     /// The name is another channel's.
     #[error("Channel name already in use.")]
     NameTaken,
+    /// A channel, archived or not, has the name that a new one shall have.
+    #[error("Channel '{0}' already exists")]
+    Exists(String),
     /// The name is the channel's own.
     #[error("Channel already has that name.")]
     NameUnchanged,
+    /// The channel is archived already.
+    #[error("Channel is already deactivated")]
+    AlreadyArchived,
+    /// The channel to unarchive is not archived.
+    #[error("Channel is not currently deactivated")]
+    NotArchived,
+    /// The channel to unarchive is private, and no user could see it.
+    #[error("Channel is private and have no subscribers")]
+    ArchivedWithoutSubscribers,
     /// A private channel without accounts, or a public one that hides its history.
     #[error("Invalid parameters")]
     Openness,

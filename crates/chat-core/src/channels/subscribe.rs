@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::create::{make, may_make};
 use super::{ChannelContext, ChannelError, NewChannelSettings, add_channel_changes_with_events};
 use crate::event_log::realm_commit::RealmCommit;
+use crate::feature_level::FEATURE_LEVEL;
 use crate::id::{ChannelId, UserId};
 use crate::limits::MAX_SUBSCRIPTION_CHANGES_PER_REQUEST;
 use crate::model::channel::{Channel, Subscription, channel_name_key, parse_channel_name};
@@ -17,7 +18,7 @@ use crate::permission::access;
 use crate::permission::channel_membership::{
     MembershipChangeError, may_add_subscribers, may_add_subscribers_anywhere, may_subscribe,
 };
-use crate::wire_format::subscription::default_subscription;
+use crate::wire_format::subscription::{default_subscription, subscriber_key};
 
 /// A channel to subscribe to, created when it does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +84,7 @@ pub struct SubscribeRequest {
     pub all_or_nothing: bool,
 }
 
-/// The outcome of a request to subscribe. Users are named by their addresses.
+/// The outcome of a request to subscribe. Users are named as the reported level does ([`subscriber_key`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SubscribeOutcome {
     /// The channels each user is newly in.
@@ -147,7 +148,7 @@ fn permitted(
             continue;
         }
         let color = target.color.clone();
-        if let Some(channel) = env.realm.channel_by_name(name) {
+        if let Some(channel) = named(env, name) {
             match may_subscribe(env.realm, env.caller, channel) {
                 Ok(()) => permitted.push(PermittedChannel { channel: Channel::clone(channel), color, is_new: false }),
                 // What is said of a channel that may not be seen is what the caller typed.
@@ -168,6 +169,14 @@ fn permitted(
     Ok(permitted)
 }
 
+/// Returns the channel of that name: the active one, else an archived one that the caller may subscribe to. The name of
+/// another archived channel is free, as it was before archived channels could be subscribed to.
+fn named<'a>(env: &ChannelContext<'a>, name: &str) -> Option<&'a Arc<Channel>> {
+    let channel = env.realm.channel_by_name_even_archived(name)?;
+    let is_open = !channel.is_archived || may_subscribe(env.realm, env.caller, channel).is_ok();
+    is_open.then_some(channel)
+}
+
 fn enter(
     realm: &RealmSnapshot,
     user: &User,
@@ -178,7 +187,7 @@ fn enter(
     for PermittedChannel { channel, color, .. } in permitted {
         let inside = realm.subscription(channel.id, user.id).is_some();
         let list = if inside { &mut done.already_subscribed } else { &mut done.subscribed };
-        list.entry(user.public_email().into_owned()).or_default().push(channel.name.clone());
+        list.entry(subscriber_key(FEATURE_LEVEL, user)).or_default().push(channel.name.clone());
         if !inside {
             let color = color.clone().unwrap_or_else(|| colors.next());
             changes.push(RealmChange::Subscription(Box::new(Subscription {
@@ -187,6 +196,12 @@ fn enter(
             })));
         }
     }
+}
+
+/// Returns the subscription of a user to a new channel, with a color that they have not seen yet.
+pub(super) fn new_subscription(realm: &RealmSnapshot, user: &User, channel: &Channel) -> RealmChange {
+    let color = ChannelColors::of(realm, user.id).next();
+    RealmChange::Subscription(Box::new(Subscription { color, ..default_subscription(channel, user.id) }))
 }
 
 /// Colors for subscriptions, those first that the user has not seen yet.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::update::closed;
+use super::update::archived;
 use super::{ChannelContext, ChannelError, Principals, add_channel_changes_with_events};
 use crate::event_log::realm_commit::RealmCommit;
 use crate::id::ChannelId;
@@ -24,8 +24,8 @@ pub struct UnsubscribeOutcome {
 
 /// Unsubscribes the caller or other users from channels.
 ///
-/// Not specified what becomes of a private channel without subscribers; we close it, because nobody could enter it
-/// again.
+/// Not specified what becomes of a private channel without subscribers; we archive it, because no user could subscribe
+/// to it again.
 ///
 /// # Errors
 /// See [`ChannelError`]; nothing is to be written then.
@@ -58,8 +58,8 @@ pub fn unsubscribe_users(
     let after = add_channel_changes_with_events(env.realm, env.figures, changes, commit);
     for channel in channels.values().filter(|channel| channel.privacy.is_invite_only()) {
         let emptied = env.realm.subscriber_count(channel.id) > 0 && after.subscriber_count(channel.id) == 0;
-        if emptied {
-            add_channel_changes_with_events(&after, env.figures, closed(&after, channel), commit);
+        if emptied && !channel.is_archived {
+            add_channel_changes_with_events(&after, env.figures, archived(&after, channel), commit);
         }
     }
     Ok(done)
@@ -70,7 +70,7 @@ fn named<'a>(env: &ChannelContext<'a>, names: &[String]) -> Result<BTreeMap<Chan
     let mut unknown = Vec::new();
     let mut channels = BTreeMap::new();
     for name in names {
-        match access::find_visible_channel_by_name(env.realm, env.caller, name.trim()) {
+        match access::find_known_channel_by_name(env.realm, env.caller, name.trim()) {
             Ok(channel) => drop(channels.insert(channel.id, channel.as_ref())),
             Err(_) => unknown.push(name.trim().to_owned()),
         }

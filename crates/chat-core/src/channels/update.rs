@@ -1,5 +1,6 @@
-//! Changing and closing channels.
+//! Changing, archiving and unarchiving channels.
 
+use super::folders::require_open_folder;
 use super::{
     ChannelContext, ChannelError, RetentionPolicy, add_channel_changes_with_events, one_line, remover_group, rendered,
 };
@@ -8,7 +9,7 @@ use crate::id::{ChannelId, UserGroupId};
 use crate::model::channel::{Channel, ChannelPostPolicy, ChannelPrivacy, channel_name_key, parse_channel_name};
 use crate::model::realm_change::{RealmChange, RealmItemKind};
 use crate::model::realm_snapshot::RealmSnapshot;
-use crate::permission::access::{self, ChannelNotFound, may_see_channel, participates_in_channel};
+use crate::permission::access::{self, ChannelNotFound, has_content_access, may_know_channel_name};
 use crate::permission::channel_membership::may_create_channel;
 
 /// The properties of a channel to change. `None` leaves it.
@@ -32,6 +33,10 @@ pub struct ChannelUpdate {
     pub can_remove_subscribers_group: Option<UserGroupId>,
     /// Whether new users are put into it.
     pub is_default: Option<bool>,
+    /// The folder in which lists show it, or none.
+    pub folder_id: Option<Option<i64>>,
+    /// `false` unarchives the channel; `true` changes nothing.
+    pub is_archived: Option<bool>,
 }
 
 /// Changes a channel.
@@ -66,10 +71,21 @@ pub fn update_channel(
     if let Some(group) = changes.can_remove_subscribers_group {
         channel.can_remove_subscribers_group = remover_group(env.realm, group)?;
     }
+    if let Some(folder_id) = changes.folder_id {
+        folder_id.map(|id| require_open_folder(env.realm, id)).transpose()?;
+        channel.folder_id = folder_id;
+    }
+    if changes.is_archived == Some(false) {
+        require_unarchivable(env.realm, before, &channel.name)?;
+        channel.is_archived = false;
+    }
     let was_default = env.realm.realm_item(RealmItemKind::DefaultChannel, id.0).is_some();
     let is_default = changes.is_default.unwrap_or(was_default);
     if is_default && channel.privacy.is_invite_only() {
         return Err(ChannelError::DefaultMadePrivate);
+    }
+    if is_default && channel.is_archived {
+        return Err(ChannelNotFound::Id(id).into());
     }
     let mut changes = Vec::new();
     if channel != *before {
@@ -83,31 +99,45 @@ pub fn update_channel(
     Ok(())
 }
 
-/// Archives a channel. Its messages stay with the users who received them.
+/// Checks whether the channel can be unarchived under that name.
+fn require_unarchivable(realm: &RealmSnapshot, channel: &Channel, name: &str) -> Result<(), ChannelError> {
+    if !channel.is_archived {
+        return Err(ChannelError::NotArchived);
+    }
+    if channel.privacy.is_invite_only() && realm.subscriber_count(channel.id) == 0 {
+        return Err(ChannelError::ArchivedWithoutSubscribers);
+    }
+    // Earlier versions gave the names of archived channels to others.
+    if realm.channel_by_name(name).is_some() { Err(ChannelError::NameTaken) } else { Ok(()) }
+}
+
+/// Archives a channel. It keeps its name, its subscribers and its messages, and is no default channel any more.
 ///
 /// # Errors
 /// See [`ChannelError`]; nothing is to be written then.
 pub fn archive_channel(env: &ChannelContext<'_>, id: ChannelId, commit: &mut RealmCommit) -> Result<(), ChannelError> {
     let channel = administered(env, id)?;
-    add_channel_changes_with_events(env.realm, env.figures, closed(env.realm, channel), commit);
+    if channel.is_archived {
+        return Err(ChannelError::AlreadyArchived);
+    }
+    add_channel_changes_with_events(env.realm, env.figures, archived(env.realm, channel), commit);
     Ok(())
 }
 
-/// Returns the changes that close a channel.
-pub(super) fn closed(realm: &RealmSnapshot, channel: &Channel) -> Vec<RealmChange> {
+/// Returns the changes that archive a channel.
+pub(super) fn archived(realm: &RealmSnapshot, channel: &Channel) -> Vec<RealmChange> {
     let archived = Channel { is_archived: true, ..channel.clone() };
     let mut changes = vec![RealmChange::Channel(Box::new(archived))];
     if realm.realm_item(RealmItemKind::DefaultChannel, channel.id.0).is_some() {
         changes.push(RealmChange::Item { kind: RealmItemKind::DefaultChannel, id: channel.id.0, document: None });
     }
-    let out = |user_id| RealmChange::Unsubscription { channel_id: channel.id, user_id };
-    changes.extend(realm.subscribers(channel.id).map(out));
     changes
 }
 
-/// Returns the channel, if it is the caller's to change. Administrators change the private ones they see too.
+/// Returns the channel, archived or not, if the caller may change it. Administrators also change private channels whose
+/// messages they do not read.
 fn administered<'a>(env: &ChannelContext<'a>, id: ChannelId) -> Result<&'a Channel, ChannelError> {
-    let channel = env.realm.channel(id).filter(|channel| may_see_channel(env.realm, env.caller, channel));
+    let channel = env.realm.channel(id).filter(|channel| may_know_channel_name(env.realm, env.caller, channel));
     let channel = channel.ok_or(ChannelNotFound::Id(id))?;
     access::require_administrator(env.caller)?;
     Ok(channel)
@@ -119,7 +149,9 @@ fn renamed(env: &ChannelContext<'_>, channel: &Channel, name: &str) -> Result<St
     if name == channel.name {
         return Err(ChannelError::NameUnchanged);
     }
-    if channel_name_key(name) != channel_name_key(&channel.name) && env.realm.channel_by_name(name).is_some() {
+    if channel_name_key(name) != channel_name_key(&channel.name)
+        && env.realm.channel_by_name_even_archived(name).is_some()
+    {
         return Err(ChannelError::NameTaken);
     }
     Ok(name.to_owned())
@@ -137,7 +169,7 @@ fn privacy(
     if changes.is_private.is_none() && changes.is_web_public.is_none() && changes.shares_history.is_none() {
         return Ok(None);
     }
-    if !participates_in_channel(env.realm, env.caller, channel) {
+    if !has_content_access(env.realm, env.caller, channel) {
         return Err(ChannelNotFound::Id(channel.id).into());
     }
     let private = changes.is_private.unwrap_or_else(|| channel.privacy.is_invite_only());

@@ -34,6 +34,7 @@ pub async fn delete_message(
         let found = readable_message::find_readable_message(ports, caller, id).await?;
         let default = RealmPermissionSettings::default();
         let rules = found.realm.realm().map_or(&default, |realm| &realm.rules);
+        access::require_active_channel(&found.realm, &found.message)?;
         may_delete(rules, &found.user, &found.message, ports.now_s)?;
         if delete_all(ports, &found.realm, &[&found.message]).await? {
             return Ok(());

@@ -1,6 +1,7 @@
 //! What becomes of messages: composing, scheduling, finding, editing, marking and deleting them.
 
 pub mod attachment_event;
+pub mod channel_activity;
 pub mod compose;
 pub mod delete;
 pub mod draft;

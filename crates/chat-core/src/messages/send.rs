@@ -2,6 +2,7 @@
 
 use crate::event_log::decision_queue::{MAX_DECISION_ATTEMPTS, StaleDecisionError};
 use crate::id::{MessageId, UserId};
+use crate::messages::channel_activity;
 use crate::messages::compose::{
     self, ComposeError, ComposedMessage, PermittedMessage, SendRequest, StoreQuestion, mention_participants,
 };
@@ -57,7 +58,10 @@ pub async fn send(
         let topic = SentTopic::of(&composed);
         if let SendOutcome::Done { id, .. } = ports.messages.append_message(composed.message).await? {
             let followed = match topic {
-                Some(topic) => automatic_policies::after_sending(ports, sender_id, &topic, id).await,
+                Some(topic) => {
+                    channel_activity::after_message(ports, topic.channel_id()).await;
+                    automatic_policies::after_sending(ports, sender_id, &topic, id).await
+                }
                 None => None,
             };
             return Ok(SentMessage { id, followed });

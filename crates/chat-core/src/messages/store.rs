@@ -236,6 +236,14 @@ pub trait MessageStore: Send + Sync {
     /// Returns the oldest message of each of these channels that has one.
     async fn first_channel_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError>;
 
+    /// Returns those of the channels whose newest message was sent before that time in unix seconds, and those that have
+    /// none.
+    async fn channels_without_messages_since(
+        &self,
+        channels: &[ChannelId],
+        since_s: i64,
+    ) -> Result<Vec<ChannelId>, StoreError>;
+
     /// Returns the number of messages that each channel received since that time in unix seconds, where there were any.
     /// Looks at each of these messages once.
     async fn channel_message_counts_since(&self, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError>;

@@ -12,7 +12,8 @@ use crate::text_processing::printable_names::find_unprintable_in_name;
 pub struct Channel {
     /// Its number.
     pub id: ChannelId,
-    /// Its name, unique among channels in use, compared without regard to case.
+    /// Its name, unique among channels, compared without regard to case. Channels that earlier versions archived may share
+    /// one.
     pub name: String,
     /// What it is for, as typed.
     pub description: String,
@@ -30,8 +31,26 @@ pub struct Channel {
     pub message_retention_days: Option<i64>,
     /// Whose members may take others out of it.
     pub can_remove_subscribers_group: UserGroupId,
-    /// Whether it was closed; nobody sees or writes it then.
+    /// Whether it was archived: it keeps its name, subscribers and messages, is read but not written, and only clients that
+    /// declare `archived_channels` show it.
     pub is_archived: bool,
+    /// The folder in which lists show it; the number of a realm item. Channels stored by earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder_id: Option<i64>,
+    /// Whether it is new, or had a message in the last [`RECENT_ACTIVITY_DAYS`](crate::limits::RECENT_ACTIVITY_DAYS).
+    /// Channels stored by earlier versions are
+    /// until a sweep finds that they had none.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub is_recently_active: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 /// The privacy of a channel: web-public, public, or private with shared or protected history.

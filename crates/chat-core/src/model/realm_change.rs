@@ -136,6 +136,8 @@ kinds! {
         Emoji = "emoji",
         /// A channel new users are in; its number is the channel's.
         DefaultChannel = "default_channel",
+        /// A folder of channels.
+        ChannelFolder = "channel_folder",
         /// An invitation that was sent.
         Invitation = "invitation",
         /// A domain of mail that belongs to the realm.

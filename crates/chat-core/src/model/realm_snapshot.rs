@@ -40,8 +40,12 @@ pub struct RealmSnapshot {
     keys: Map<UserId, KeyHash>,
     channels: Map<ChannelId, Arc<Channel>>,
     channels_by_name: Map<String, ChannelId>,
+    /// Channels that earlier versions archived may share a name.
+    archived_by_name: Map<String, BTreeSet<ChannelId>>,
     memberships: Map<UserId, Arc<BTreeMap<ChannelId, ChannelMembership>>>,
     subscribers: Map<ChannelId, Arc<BTreeSet<UserId>>>,
+    /// How many of them have an active account.
+    active_subscribers: Map<ChannelId, usize>,
     groups: Map<UserGroupId, Arc<UserGroup>>,
     items: Arc<BTreeMap<ItemKey, Arc<Value>>>,
     user_items: Map<UserId, Arc<BTreeMap<UserItemKey, Arc<Value>>>>,
@@ -217,6 +221,14 @@ impl RealmSnapshot {
         self.channel(*self.channels_by_name.get(&channel_name_key(name))?)
     }
 
+    /// Returns the channel of that name, compared case-insensitively: the active one, else the archived one that was
+    /// created last.
+    #[must_use]
+    pub fn channel_by_name_even_archived(&self, name: &str) -> Option<&Arc<Channel>> {
+        let archived = || self.channel(*self.archived_by_name.get(&channel_name_key(name))?.last()?);
+        self.channel_by_name(name).or_else(archived)
+    }
+
     /// Returns a user's current and past subscriptions to a channel.
     #[must_use]
     pub fn membership(&self, channel_id: ChannelId, user_id: UserId) -> Option<&ChannelMembership> {
@@ -263,6 +275,12 @@ impl RealmSnapshot {
     #[must_use]
     pub fn subscriber_count(&self, channel_id: ChannelId) -> usize {
         self.subscribers.get(&channel_id).map_or(0, |users| users.len())
+    }
+
+    /// Returns the number of subscribers of the channel whose accounts are active, bots included.
+    #[must_use]
+    pub fn active_subscriber_count(&self, channel_id: ChannelId) -> usize {
+        self.active_subscribers.get(&channel_id).copied().unwrap_or(0)
     }
 
     /// Returns the user group of that id.
@@ -447,7 +465,30 @@ impl RealmSnapshot {
         }
         by_email.insert(user.email_key(), user.id);
         by_name.entry(fold_case(&user.full_name)).or_default().insert(user.id);
+        let (id, is_active) = (user.id, user.is_active);
+        let was_active = self.is_active(id);
         Arc::make_mut(&mut self.users).insert(user.id, Arc::new(user));
+        if was_active != is_active {
+            self.count_subscriptions_of(id, is_active);
+        }
+    }
+
+    fn is_active(&self, id: UserId) -> bool {
+        self.users.get(&id).is_some_and(|user| user.is_active)
+    }
+
+    /// Adds the user to the counts of active subscribers of their channels, or takes them out.
+    fn count_subscriptions_of(&mut self, user_id: UserId, is_active: bool) {
+        let current = self.memberships_of_user(user_id).filter(|(_, membership)| membership.subscription.is_some());
+        let channels: Vec<ChannelId> = current.map(|(id, _)| id).collect();
+        for id in channels {
+            self.count_active_subscriber(id, is_active);
+        }
+    }
+
+    fn count_active_subscriber(&mut self, channel_id: ChannelId, is_more: bool) {
+        let count = Arc::make_mut(&mut self.active_subscribers).entry(channel_id).or_default();
+        *count = if is_more { count.saturating_add(1) } else { count.saturating_sub(1) };
     }
 
     fn put_key(&mut self, user_id: UserId, hash: KeyHash) {
@@ -462,11 +503,21 @@ impl RealmSnapshot {
     fn put_channel(&mut self, channel: Channel) {
         self.last_id = self.last_id.max(channel.id.0);
         let by_name = Arc::make_mut(&mut self.channels_by_name);
+        let archived_by_name = Arc::make_mut(&mut self.archived_by_name);
         if let Some(before) = self.channels.get(&channel.id) {
-            by_name.remove(&channel_name_key(&before.name));
+            let key = channel_name_key(&before.name);
+            if by_name.get(&key) == Some(&channel.id) {
+                by_name.remove(&key);
+            }
+            if let Some(ids) = archived_by_name.get_mut(&key) {
+                ids.remove(&channel.id);
+            }
         }
-        if !channel.is_archived {
-            by_name.insert(channel_name_key(&channel.name), channel.id);
+        let key = channel_name_key(&channel.name);
+        if channel.is_archived {
+            archived_by_name.entry(key).or_default().insert(channel.id);
+        } else {
+            by_name.insert(key, channel.id);
         }
         Arc::make_mut(&mut self.channels).insert(channel.id, Arc::new(channel));
     }
@@ -478,8 +529,11 @@ impl RealmSnapshot {
         if membership.spans.last().is_none_or(|span| span.until.is_some()) {
             membership.spans.push(SubscriptionPeriod { after: at, until: None });
         }
-        membership.subscription = Some(subscription);
+        let is_new = membership.subscription.replace(subscription).is_none();
         Arc::make_mut(Arc::make_mut(&mut self.subscribers).entry(channel_id).or_default()).insert(user_id);
+        if is_new && self.is_active(user_id) {
+            self.count_active_subscriber(channel_id, true);
+        }
     }
 
     fn begin_earlier(&mut self, channel_id: ChannelId, user_id: UserId, after: EventId) {
@@ -492,13 +546,17 @@ impl RealmSnapshot {
     }
 
     fn end_subscription(&mut self, at: EventId, channel_id: ChannelId, user_id: UserId) {
+        let mut was_subscribed = false;
         if let Some(map) = Arc::make_mut(&mut self.memberships).get_mut(&user_id)
             && let Some(membership) = Arc::make_mut(map).get_mut(&channel_id)
         {
             if let Some(span) = membership.spans.last_mut().filter(|span| span.until.is_none()) {
                 span.until = Some(at);
             }
-            membership.subscription = None;
+            was_subscribed = membership.subscription.take().is_some();
+        }
+        if was_subscribed && self.is_active(user_id) {
+            self.count_active_subscriber(channel_id, false);
         }
         if let Some(users) = Arc::make_mut(&mut self.subscribers).get_mut(&channel_id) {
             Arc::make_mut(users).remove(&user_id);

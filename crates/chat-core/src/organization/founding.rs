@@ -147,6 +147,8 @@ fn first_channel(name: &str, (id, owner, administrators): (ChannelId, UserId, Us
         message_retention_days: None,
         can_remove_subscribers_group: administrators,
         is_archived: false,
+        folder_id: None,
+        is_recently_active: true,
     }
 }
 

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::channels::knows_subscribers;
-use crate::event_log::event::{EventAudience, NewEvent};
+use crate::event_log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
 use crate::event_log::newcomer_backlog::Newcomer;
 use crate::event_log::realm_commit::{CredentialChange, RealmCommit};
 use crate::id::{ChannelId, UserId};
@@ -270,22 +270,32 @@ pub(crate) fn standing_events(realm: &RealmSnapshot, before: Option<&User>, afte
     SystemGroup::ALL.into_iter().filter_map(event).collect()
 }
 
-/// Tells the user of the channels a new role shows or hides.
+/// Tells the user of the channels a new role shows or hides: of archived ones, clients that declare `archived_channels`.
 fn sight_events(realm: &RealmSnapshot, before: &User, after: &User, figures: &ChannelStatistics) -> Vec<NewEvent> {
     let mut channels: Vec<_> = realm.channels().collect();
     channels.sort_unstable_by_key(|channel| channel.id);
-    let sees = |user: &User, channel: &Channel| access::may_see_channel(realm, user, channel);
-    let event = |op: &str, from: &User, to: &User| {
-        let streams = channels.iter().filter(|channel| !sees(from, channel) && sees(to, channel));
-        let (ids, streams): (Vec<_>, Vec<_>) =
-            streams.map(|channel| (channel.id, basic_channel_object(channel, figures))).unzip();
+    let sees = |user: &User, channel: &Channel| access::may_know_channel_name(realm, user, channel);
+    let event = |(op, is_archived): (&str, bool), (from, to): (&User, &User)| {
+        let shown = channels.iter().filter(|channel| channel.is_archived == is_archived);
+        let streams = shown.filter(|channel| !sees(from, channel) && sees(to, channel));
+        let (ids, streams): (Vec<_>, Vec<_>) = streams
+            .map(|channel| {
+                (channel.id, basic_channel_object(channel, figures, realm.active_subscriber_count(channel.id)))
+            })
+            .unzip();
         let mut event = json!({"type": "stream", "op": op, "streams": streams});
         if op == "delete" {
             crate::wire_format::add(&mut event, json!({"stream_ids": ids}));
         }
-        (!streams.is_empty()).then(|| NewEvent::same_for_everyone(EventAudience::from_users([after.id]), event))
+        let event = NewEvent::same_for_everyone(EventAudience::from_users([after.id]), event);
+        let archived = QueueCondition::With(ClientCapability::ArchivedChannels);
+        let event = if is_archived { event.with_queue_condition(archived) } else { event };
+        (!streams.is_empty()).then_some(event)
     };
-    [event("create", before, after), event("delete", after, before)].into_iter().flatten().collect()
+    let both = |is_archived| {
+        [event(("create", is_archived), (before, after)), event(("delete", is_archived), (after, before))]
+    };
+    [false, true].into_iter().flat_map(both).flatten().collect()
 }
 
 /// Notifies the users who may know the subscribers of a channel that the user is, or is no longer, among them.

@@ -85,26 +85,32 @@ pub fn may_know_channel_name(realm: &RealmSnapshot, user: &User, channel: &Chann
         || realm.subscription(channel.id, user.id).is_some()
 }
 
-/// Returns whether the user is subscribed to the channel, or may read all of it without a subscription.
+/// Returns whether the channel is active, and the user has access to its content.
 ///
-/// Who left a private channel reads what they received there, and has no say in it.
+/// Users who left a private channel read what they received there, and change nothing in it.
 #[must_use]
 pub fn participates_in_channel(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
-    !channel.is_archived
-        && (realm.subscription(channel.id, user.id).is_some()
-            || readable_history(realm, user, channel) == ReadableHistory::All)
+    !channel.is_archived && has_content_access(realm, user, channel)
 }
 
-/// Returns whether the user may see the channel's subscribers: those of a channel that they see and, for guests, are
-/// subscribed to.
+/// Returns whether the user is subscribed to the channel, archived or not, or may read all of it without a subscription.
+#[must_use]
+pub fn has_content_access(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
+    realm.subscription(channel.id, user.id).is_some() || readable_history(realm, user, channel) == ReadableHistory::All
+}
+
+/// Returns whether the user may see the channel's subscribers: those of a channel, archived or not, whose name they may
+/// know and, for guests, to which they are subscribed.
 #[must_use]
 pub fn may_see_subscribers(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
-    may_see_channel(realm, user, channel) && (!user.is_guest() || realm.subscription(channel.id, user.id).is_some())
+    may_know_channel_name(realm, user, channel)
+        && (!user.is_guest() || realm.subscription(channel.id, user.id).is_some())
 }
 
 /// Returns the part of the channel's history that the user may read.
 ///
-/// Who left a private channel keeps what they received; an administrator reads no private channel they are not in.
+/// Users who left a private channel keep what they received; administrators read no private channel to which they are not
+/// subscribed. Archiving a channel changes nothing.
 #[must_use]
 pub fn readable_history<'a>(realm: &'a RealmSnapshot, user: &User, channel: &Channel) -> ReadableHistory<'a> {
     let open = match channel.privacy {
@@ -113,7 +119,7 @@ pub fn readable_history<'a>(realm: &'a RealmSnapshot, user: &User, channel: &Cha
         ChannelPrivacy::PrivateSharedHistory => realm.subscription(channel.id, user.id).is_some(),
         ChannelPrivacy::PrivateProtectedHistory => false,
     };
-    if open && !channel.is_archived {
+    if open {
         return ReadableHistory::All;
     }
     realm
@@ -144,6 +150,20 @@ pub fn find_visible_channel_by_name<'a>(
 ) -> Result<&'a Arc<Channel>, ChannelNotFound> {
     let channel = realm.channel_by_name(name).filter(|channel| may_see_channel(realm, user, channel));
     channel.ok_or_else(|| ChannelNotFound::Name(name.to_owned()))
+}
+
+/// Returns the channel of that name, active or else archived, compared case-insensitively, if the user may know its name.
+///
+/// # Errors
+/// When there is none, or none whose name they may know.
+pub fn find_known_channel_by_name<'a>(
+    realm: &'a RealmSnapshot,
+    user: &User,
+    name: &str,
+) -> Result<&'a Arc<Channel>, ChannelNotFound> {
+    let channel = realm.channel_by_name_even_archived(name);
+    let known = channel.filter(|channel| may_know_channel_name(realm, user, channel));
+    known.ok_or_else(|| ChannelNotFound::Name(name.to_owned()))
 }
 
 /// Returns the message, if the user may read it.
@@ -183,6 +203,17 @@ fn reads_at(
                 realm.channel(channel).map_or(ReadableHistory::NONE, |channel| readable_history(realm, user, channel));
             if moved_in { history.includes_moved_message(id) } else { history.includes_message(id) }
         }
+    }
+}
+
+/// Checks that the message is not in an archived channel, in which no message changes.
+///
+/// # Errors
+/// When it is.
+pub fn require_active_channel(realm: &RealmSnapshot, message: &Message) -> Result<(), MessageNotFound> {
+    match message.recipient {
+        Recipient::Channel(id) if realm.channel(id).is_none_or(|channel| channel.is_archived) => Err(MessageNotFound),
+        _ => Ok(()),
     }
 }
 

@@ -43,7 +43,7 @@ pub fn may_create_channel(
     permitted(realm, user, policy, now_s)
 }
 
-/// Checks whether the user may subscribe to the channel: one that they may read, or a private one to which they are
+/// Checks whether the user may subscribe to the channel, archived or not: one that they may read, or a private one to which they are
 /// subscribed already.
 ///
 /// # Errors
@@ -51,11 +51,7 @@ pub fn may_create_channel(
 pub fn may_subscribe(realm: &RealmSnapshot, user: &User, channel: &Channel) -> Result<(), MembershipChangeError> {
     let inside = realm.subscription(channel.id, user.id).is_some();
     let open = !channel.privacy.is_invite_only() && readable_history(realm, user, channel) == ReadableHistory::All;
-    if !channel.is_archived && (inside || open) {
-        Ok(())
-    } else {
-        Err(MembershipChangeError::NotAccessible(channel.name.clone()))
-    }
+    if inside || open { Ok(()) } else { Err(MembershipChangeError::NotAccessible(channel.name.clone())) }
 }
 
 /// Checks whether the user may subscribe others to the channel, to which they may subscribe themselves.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::feature_level::FeatureLevel;
 use crate::id::{ChannelId, MessageId};
 use crate::limits::SECONDS_PER_DAY;
 use crate::model::channel::{Channel, ChannelPostPolicy, ChannelPrivacy};
@@ -65,12 +66,17 @@ pub fn average_weekly_traffic(messages: i64, age_s: i64) -> Option<i64> {
     Some(rounded.max(messages.min(1)))
 }
 
-/// Returns the channel with all keys of the wire's basic object.
+/// Returns the channel with all keys of the wire's basic object. `subscriber_count` are the active subscribers that its
+/// reader counts on from, by later events.
 ///
 /// # Source
 /// Specification, "Channel object"; `is_default` is added by who is asked for it.
 #[must_use]
-pub fn basic_channel_object(channel: &Channel, figures: &ChannelStatistics) -> Map<String, Value> {
+pub fn basic_channel_object(
+    channel: &Channel,
+    figures: &ChannelStatistics,
+    subscriber_count: usize,
+) -> Map<String, Value> {
     let object = json!({
         "stream_id": channel.id,
         "name": channel.name,
@@ -80,6 +86,8 @@ pub fn basic_channel_object(channel: &Channel, figures: &ChannelStatistics) -> M
         "creator_id": channel.creator_id,
         "first_message_id": figures.first_message_id(channel.id),
         "is_archived": channel.is_archived,
+        "folder_id": channel.folder_id,
+        "is_recently_active": channel.is_recently_active,
         "invite_only": channel.privacy.is_invite_only(),
         "is_web_public": channel.privacy == ChannelPrivacy::WebPublic,
         "is_announcement_only": channel.post_policy == ChannelPostPolicy::Administrators,
@@ -88,11 +96,26 @@ pub fn basic_channel_object(channel: &Channel, figures: &ChannelStatistics) -> M
         "stream_post_policy": channel.post_policy.wire_number(),
         "stream_weekly_traffic": figures.weekly_traffic(channel.id),
         "can_remove_subscribers_group": channel.can_remove_subscribers_group,
+        "subscriber_count": subscriber_count,
     });
     match object {
         Value::Object(members) => members,
         _ => Map::new(),
     }
+}
+
+/// Returns a default channel as that level lists it: its id, or its object.
+#[must_use]
+pub fn default_channel_value(
+    level: FeatureLevel,
+    channel: &Channel,
+    figures: &ChannelStatistics,
+    subscriber_count: usize,
+) -> Value {
+    if level.lists_default_channels_by_id() {
+        return json!(channel.id);
+    }
+    Value::Object(basic_channel_object(channel, figures, subscriber_count))
 }
 
 #[cfg(test)]
@@ -113,6 +136,14 @@ mod tests {
     }
 
     #[test]
+    fn level_330_lists_default_channels_by_their_ids() {
+        let channel = testing::channel(20, ChannelPrivacy::Public);
+        let listed = |level| default_channel_value(FeatureLevel(level), &channel, &ChannelStatistics::default(), 0);
+        assert_eq!([listed(330), listed(421)], [json!(20), json!(20)]);
+        assert_eq!((&listed(277)["stream_id"], &listed(329)["stream_id"]), (&json!(20), &json!(20)));
+    }
+
+    #[test]
     fn a_channel_has_every_key_and_what_its_messages_come_to() {
         let channel = Channel {
             post_policy: ChannelPostPolicy::Administrators,
@@ -123,13 +154,13 @@ mod tests {
         let expected = json!({
             "stream_id": 20, "name": "Channel 20", "description": "", "rendered_description": "",
             "date_created": testing::NOW_S - 1_000, "creator_id": null, "first_message_id": 7, "invite_only": true,
-            "is_archived": false,
+            "is_archived": false, "folder_id": null, "is_recently_active": true,
             "is_web_public": false, "is_announcement_only": true, "history_public_to_subscribers": false,
             "message_retention_days": null, "stream_post_policy": 2, "stream_weekly_traffic": 12,
-            "can_remove_subscribers_group": 1,
+            "can_remove_subscribers_group": 1, "subscriber_count": 3,
         });
-        assert_eq!(Value::Object(basic_channel_object(&channel, &figures)), expected);
-        let quiet = basic_channel_object(&channel, &ChannelStatistics::default());
+        assert_eq!(Value::Object(basic_channel_object(&channel, &figures, 3)), expected);
+        let quiet = basic_channel_object(&channel, &ChannelStatistics::default(), 0);
         assert_eq!((&quiet["first_message_id"], &quiet["stream_weekly_traffic"]), (&Value::Null, &Value::Null));
     }
 }

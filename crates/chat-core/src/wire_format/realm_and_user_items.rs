@@ -34,6 +34,18 @@ pub fn playground_objects(realm: &RealmSnapshot) -> Vec<Value> {
     realm.realm_items(RealmItemKind::Playground).map(|(id, document)| with("id", json!(id), document)).collect()
 }
 
+/// Returns the object of a channel folder.
+#[must_use]
+pub(crate) fn channel_folder_object(id: i64, document: &Value) -> Value {
+    with("id", json!(id), document)
+}
+
+/// Returns the channel folder objects, archived ones included, in their order.
+#[must_use]
+pub fn channel_folder_objects(realm: &RealmSnapshot) -> Vec<Value> {
+    ordered(realm, RealmItemKind::ChannelFolder)
+}
+
 /// Returns the active default channels, to which new users are subscribed, in ascending order.
 pub fn default_channels(realm: &RealmSnapshot) -> impl Iterator<Item = &Channel> {
     let channels = realm.realm_items(RealmItemKind::DefaultChannel).filter_map(|(id, _)| realm.channel(ChannelId(id)));

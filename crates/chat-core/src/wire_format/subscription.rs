@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::channel::{self, ChannelStatistics};
+use crate::feature_level::FeatureLevel;
 use crate::id::{ChannelId, UserId};
 use crate::model::channel::{Channel, Subscription, SubscriptionNotificationSettings};
 use crate::model::realm_change::UserItemKind;
@@ -37,7 +38,7 @@ pub fn subscription_object(
     figures: &ChannelStatistics,
     fields: SubscriptionFields,
 ) -> Map<String, Value> {
-    let mut object = channel::basic_channel_object(channel, figures);
+    let mut object = channel::basic_channel_object(channel, figures, realm.active_subscriber_count(channel.id));
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
     put("color", subscription.color.as_str().into());
     put("is_muted", subscription.is_muted.into());
@@ -57,6 +58,12 @@ pub fn subscription_object(
 pub(crate) fn subscribers(realm: &RealmSnapshot, channel_id: ChannelId) -> Value {
     let in_use = |user: &UserId| realm.user(*user).is_some_and(|user| user.is_active);
     realm.subscribers(channel_id).filter(in_use).map(|user| user.0).collect()
+}
+
+/// Returns the name that answers to requests to subscribe have for a user at that level: their id, or their address.
+#[must_use]
+pub fn subscriber_key(level: FeatureLevel, user: &User) -> String {
+    if level.names_subscribers_by_id() { user.id.to_string() } else { user.public_email().into_owned() }
 }
 
 /// Returns a subscription with default settings, for a user who is not subscribed.
@@ -82,7 +89,7 @@ pub fn never_subscribed_object(
     figures: &ChannelStatistics,
     fields: SubscriptionFields,
 ) -> Map<String, Value> {
-    let mut object = channel::basic_channel_object(channel, figures);
+    let mut object = channel::basic_channel_object(channel, figures, realm.active_subscriber_count(channel.id));
     if fields.subscribers && access::may_see_subscribers(realm, user, channel) {
         object.insert("subscribers".to_owned(), subscribers(realm, channel.id));
     }
@@ -170,6 +177,14 @@ mod tests {
         )
     }
 
+    #[test]
+    fn level_289_names_subscribers_by_their_ids() {
+        let realm = realm(&json!({}));
+        let user = realm.user(UserId(4)).unwrap();
+        let [before, since] = [288, 289].map(|level| subscriber_key(FeatureLevel(level), user));
+        assert_eq!((before, since), (user.public_email().into_owned(), "4".to_owned()));
+    }
+
     fn shown(realm: &RealmSnapshot, fields: SubscriptionFields) -> Value {
         let channel = realm.channel(ChannelId(20)).unwrap();
         let subscription = realm.subscription(ChannelId(20), UserId(4)).unwrap();
@@ -199,7 +214,7 @@ mod tests {
         assert_eq!((&object["stream_id"], &object["color"]), (&json!(20), &json!("#c2c2c2")));
         assert_eq!((&object["is_muted"], &object["in_home_view"]), (&json!(true), &json!(false)));
         assert_eq!((&object["pin_to_top"], &object["subscribers"]), (&json!(false), &json!([3, 4])));
-        assert_eq!((object.as_object().unwrap().len(), &object["email_address"]), (27, &json!("")));
+        assert_eq!((object.as_object().unwrap().len(), &object["email_address"]), (30, &json!("")));
         assert_eq!(shown(&realm, SubscriptionFields::default()).get("subscribers"), None);
     }
 

@@ -1,5 +1,7 @@
 //! `/streams` and `/default_streams`: which channels there are, and what administrators make of them.
 
+mod create;
+mod folders;
 mod form;
 
 use chat_core::channels::{self, ChannelContext, ChannelError, ChannelUpdate, IncludedChannels};
@@ -22,17 +24,18 @@ use crate::params::{EndpointParams, JsonParam, MaxCharsParam, ParamError, ParamR
 use crate::routes::{Routes, get, no_members, post};
 use crate::state::AppState;
 
-pub(crate) use form::{GroupNumber, PostPolicyNumber, RetentionText, announcing};
+pub(crate) use form::{GroupNumber, IncludeSubscribersParam, PostPolicyNumber, RetentionText, announcing};
 
 pub(crate) fn routes() -> Routes {
     let one = get(endpoint(one).documented("Describe a channel.", || {
         vec![required_schema_member("stream", JsonSchema::reference_to("Channel"))]
     }))
     .patch(endpoint(update).documented("Change a channel.", no_members))
-    .delete(endpoint(archive).documented("Close a channel.", no_members));
+    .delete(endpoint(archive).documented("Archive a channel.", no_members));
     let default = post(endpoint(add_default).documented("Have new users be in a channel.", no_members))
         .delete(endpoint(remove_default).documented("Have new users no longer be in a channel.", no_members));
     Routes::of("channels")
+        .api("/channels/create", post(endpoint(create::create).documented("Create a channel.", create::create_schema)))
         .api("/streams", get(endpoint(list).documented("List the channels the caller may see.", listed)))
         .api("/streams/{stream_id}", one)
         .api("/streams/{stream_id}/members", get(endpoint(members).documented("List who is in a channel.", inside)))
@@ -46,6 +49,7 @@ pub(crate) fn routes() -> Routes {
             "/users/me/{stream_id}/topics",
             get(endpoint(topics).documented("List the topics of a channel.", topics_schema)),
         )
+        .merge(folders::routes())
 }
 
 /// Returns what the messages of these channels come to.
@@ -92,6 +96,7 @@ pub(crate) async fn decide<T>(
 /// The parameters of `GET /streams`: which channels are listed.
 struct ListChannelsParams {
     groups: Vec<IncludedChannels>,
+    with_archived: bool,
     tell_default: bool,
 }
 
@@ -111,7 +116,9 @@ impl EndpointParams for ListChannelsParams {
                 groups.push(group);
             }
         }
-        Ok(Self { groups, tell_default: reader.optional_or::<JsonParam<bool>>("include_default", false)? })
+        let with_archived = !reader.optional_or::<JsonParam<bool>>("exclude_archived", true)?;
+        let tell_default = reader.optional_or::<JsonParam<bool>>("include_default", false)?;
+        Ok(Self { groups, with_archived, tell_default })
     }
 }
 
@@ -123,10 +130,10 @@ struct ChannelList {
 /// Returns the channels the caller asks for, as far as they see them.
 async fn list(call: ApiCall<AuthenticatedCaller>, listing: ListChannelsParams) -> Result<ApiResponsePayload, ApiError> {
     let AuthenticatedCaller { user, realm, .. } = &call.caller;
-    let found = channels::list_channels(realm, user, &listing.groups)?;
+    let found = channels::list_channels(realm, user, &listing.groups, listing.with_archived)?;
     let figures = figures(&call.app, found.iter().map(|channel| channel.id).collect::<Vec<_>>()).await?;
     let shown = |channel: &Channel| {
-        let mut object = basic_channel_object(channel, &figures);
+        let mut object = basic_channel_object(channel, &figures, realm.active_subscriber_count(channel.id));
         if listing.tell_default {
             let is_default = realm.realm_item(RealmItemKind::DefaultChannel, channel.id.0).is_some();
             object.insert("is_default".to_owned(), is_default.into());
@@ -153,7 +160,8 @@ fn in_path(call: &ApiCall<AuthenticatedCaller>) -> Result<&Channel, ApiError> {
 async fn one(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let channel = in_path(&call)?;
     let figures = figures(&call.app, [channel.id]).await?;
-    ApiResponsePayload::from_payload(&json!({"stream": basic_channel_object(channel, &figures)}))
+    let count = call.caller.realm.active_subscriber_count(channel.id);
+    ApiResponsePayload::from_payload(&json!({"stream": basic_channel_object(channel, &figures, count)}))
 }
 
 /// The parameters of `PATCH /streams/{stream_id}`.
@@ -173,6 +181,8 @@ impl EndpointParams for UpdateChannelParams {
             retention: reader.optional::<RetentionText>("message_retention_days")?,
             can_remove_subscribers_group: reader.optional::<GroupNumber>("can_remove_subscribers_group")?,
             is_default: reader.optional::<JsonParam<bool>>("is_default_stream")?,
+            folder_id: reader.optional::<JsonParam<Option<i64>>>("folder_id")?,
+            is_archived: reader.optional::<JsonParam<bool>>("is_archived")?,
         }))
     }
 }
@@ -187,7 +197,7 @@ async fn update(
     Ok(ApiResponsePayload::empty())
 }
 
-/// Closes a channel.
+/// Archives a channel.
 async fn archive(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
     let id = ChannelId(call.path_id("stream_id")?);
     decide(&call, [id], |env, commit| channels::archive_channel(env, id, commit)).await?;

@@ -1,5 +1,6 @@
 //! `/server_settings`.
 
+use chat_core::feature_level::FEATURE_LEVEL;
 use chat_core::markdown::{self, EmoticonHandling, ImagePreviews, MarkdownContext};
 use chat_core::model::channel::ChannelPrivacy;
 use chat_core::model::organization_image::OrganizationImage;
@@ -14,9 +15,7 @@ use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
 use crate::routes::{self, Routes};
 use crate::state::AppState;
 
-/// The level of the API whose behaviours the server keeps.
-const FEATURE_LEVEL: u32 = 277;
-/// The release of the API that level belongs to. Exporters and clients parse it as a number, so it stands alone
+/// The release of the API to which [`FEATURE_LEVEL`] belongs. Exporters and clients parse it as a number, so it stands alone
 /// wherever they read it.
 const RELEASE: &str = "9.0";
 
@@ -72,7 +71,7 @@ pub(crate) fn version(build: &str, brand: &str) -> Map<String, Value> {
     for prefix in ["service", brand].into_iter().filter(|prefix| !prefix.is_empty()) {
         fields.insert(format!("{prefix}_version"), RELEASE.into());
         fields.insert(format!("{prefix}_merge_base"), RELEASE.into());
-        fields.insert(format!("{prefix}_feature_level"), FEATURE_LEVEL.into());
+        fields.insert(format!("{prefix}_feature_level"), FEATURE_LEVEL.0.into());
     }
     fields.insert("service_version".to_owned(), format!("{RELEASE}+{build}").into());
     fields

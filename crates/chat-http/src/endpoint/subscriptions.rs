@@ -15,7 +15,7 @@ use chat_core::permission::access;
 use chat_core::wire_format::subscription::{SubscriptionFields, subscription_object};
 use serde_json::{Map, Value, json};
 
-use super::channels::{decide, figures};
+use super::channels::{IncludeSubscribersParam, decide, figures};
 use crate::api_call::{ApiCall, endpoint};
 use crate::api_response::ApiResponsePayload;
 use crate::authentication::AuthenticatedCaller;
@@ -23,7 +23,8 @@ use crate::error::ApiError;
 use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
 use crate::params::{EndpointParams, JsonParam, ParamError, ParamReader, ParamValuePath, TextParam};
 use crate::routes::{Routes, get, no_members, patch, post};
-use form::{PrincipalsParam, PropertyChangesParam, SubscribeTargetsParam, new_channels};
+pub(crate) use form::new_channel_settings;
+use form::{PrincipalsParam, PropertyChangesParam, SubscribeTargetsParam};
 
 pub(crate) fn routes() -> Routes {
     let own = get(endpoint(list).documented("List the caller's subscriptions.", listed))
@@ -48,7 +49,7 @@ struct ListSubscriptionsParams(SubscriptionFields);
 
 impl EndpointParams for ListSubscriptionsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let subscribers = reader.optional_or::<JsonParam<bool>>("include_subscribers", false)?;
+        let subscribers = reader.optional_or::<IncludeSubscribersParam>("include_subscribers", false)?;
         Ok(Self(SubscriptionFields { null_notifications: true, subscribers }))
     }
 }
@@ -81,7 +82,7 @@ impl EndpointParams for SubscribeRequest {
         Ok(Self {
             channels: reader.required::<SubscribeTargetsParam>("subscriptions")?,
             principals: reader.optional_or::<PrincipalsParam>("principals", Principals::Caller)?,
-            manner: new_channels(reader)?,
+            manner: new_channel_settings(reader)?,
             all_or_nothing: reader.optional_or::<JsonParam<bool>>("authorization_errors_fatal", true)?,
         })
     }
@@ -89,7 +90,8 @@ impl EndpointParams for SubscribeRequest {
 
 /// Returns the channels of these names, as far as they exist.
 fn existing(call: &ApiCall<AuthenticatedCaller>, names: impl Iterator<Item = impl AsRef<str>>) -> Vec<ChannelId> {
-    names.filter_map(|name| call.caller.realm.channel_by_name(name.as_ref())).map(|channel| channel.id).collect()
+    let channels = names.filter_map(|name| call.caller.realm.channel_by_name_even_archived(name.as_ref()));
+    channels.map(|channel| channel.id).collect()
 }
 
 /// Puts the caller or others into channels; makes those that do not exist.

@@ -35,6 +35,7 @@ fn kinds() -> impl Iterator<Item = EventKind> {
         .chain(own_choices())
         .chain(saved_snippets())
         .chain(navigation_views())
+        .chain(channel_folders())
         .chain(people())
         .chain(groups())
         .chain(channels())
@@ -219,6 +220,26 @@ fn saved_snippets() -> [EventKind; 3] {
         ("saved_snippets", Some("add"), snippet()),
         ("saved_snippets", Some("update"), snippet()),
         ("saved_snippets", Some("remove"), integers(["saved_snippet_id"]).collect()),
+    ]
+}
+
+fn channel_folders() -> [EventKind; 3] {
+    let data = JsonSchema::object([
+        optional_schema_member("name", JsonSchema::string()),
+        optional_schema_member("description", JsonSchema::string()),
+        optional_schema_member("rendered_description", JsonSchema::string()),
+        optional_schema_member("is_archived", JsonSchema::boolean()),
+    ]);
+    let folder = required_schema_member("channel_folder", JsonSchema::reference_to("ChannelFolder"));
+    let order = required_schema_member("order", JsonSchema::list(JsonSchema::integer()));
+    [
+        ("channel_folder", Some("add"), vec![folder]),
+        (
+            "channel_folder",
+            Some("update"),
+            integers(["channel_folder_id"]).chain([required_schema_member("data", data)]).collect(),
+        ),
+        ("channel_folder", Some("reorder"), vec![order]),
     ]
 }
 

@@ -9,9 +9,10 @@ use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, requi
 
 /// All of them, by their names.
 pub(super) fn all() -> Map<String, Value> {
-    let named: [(&str, JsonSchema); 21] = [
+    let named: [(&str, JsonSchema); 22] = [
         ("Attachment", attachment()),
         ("Channel", JsonSchema::object(channel())),
+        ("ChannelFolder", channel_folder()),
         ("CustomEmoji", custom_emoji()),
         ("DataExport", data_export()),
         ("Draft", draft()),
@@ -59,7 +60,7 @@ fn attachment() -> JsonSchema {
 }
 
 pub(super) fn channel() -> Vec<SchemaMember> {
-    integers(["stream_id", "date_created", "stream_post_policy", "can_remove_subscribers_group"])
+    integers(["stream_id", "date_created", "stream_post_policy", "can_remove_subscribers_group", "subscriber_count"])
         .chain(texts(["name", "description", "rendered_description"]))
         .chain(switches([
             "invite_only",
@@ -67,8 +68,15 @@ pub(super) fn channel() -> Vec<SchemaMember> {
             "is_announcement_only",
             "history_public_to_subscribers",
             "is_archived",
+            "is_recently_active",
         ]))
-        .chain(integers_or_null(["creator_id", "first_message_id", "message_retention_days", "stream_weekly_traffic"]))
+        .chain(integers_or_null([
+            "creator_id",
+            "first_message_id",
+            "message_retention_days",
+            "stream_weekly_traffic",
+            "folder_id",
+        ]))
         .chain([
             optional_schema_member("is_default", JsonSchema::boolean()),
             optional_schema_member(
@@ -77,6 +85,14 @@ pub(super) fn channel() -> Vec<SchemaMember> {
             ),
         ])
         .collect()
+}
+
+fn channel_folder() -> JsonSchema {
+    let members = integers(["id", "order", "date_created"])
+        .chain(texts(["name", "description", "rendered_description"]))
+        .chain(integers_or_null(["creator_id"]))
+        .chain(switches(["is_archived"]));
+    JsonSchema::object(members)
 }
 
 /// Returns the members of a channel with what its reader chose for it.

@@ -65,6 +65,8 @@ async fn private(app: &TestApp, name: &str, people: &[&Person]) -> i64 {
         message_retention_days: None,
         can_remove_subscribers_group: UserGroupId(1),
         is_archived: false,
+        folder_id: None,
+        is_recently_active: true,
     };
     commit(app, vec![RealmChange::Channel(Box::new(channel))]).await;
     for person in people {

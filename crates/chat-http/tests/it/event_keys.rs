@@ -11,7 +11,7 @@ use crate::startup::{CHANNEL, SUBSCRIPTION, assert_typed};
 use crate::test_app::{NOW_S, Person, TestApp};
 
 /// Each type with its operation, and the keys.
-const KEYS: [(&str, &str); 71] = [
+const KEYS: [(&str, &str); 74] = [
     ("message", "message:object flags:list"),
     (
         "update_message",
@@ -46,6 +46,9 @@ const KEYS: [(&str, &str); 71] = [
     ("saved_snippets add", "saved_snippet:object"),
     ("saved_snippets update", "saved_snippet:object"),
     ("saved_snippets remove", "saved_snippet_id:int"),
+    ("channel_folder add", "channel_folder:object"),
+    ("channel_folder update", "channel_folder_id:int data:object"),
+    ("channel_folder reorder", "order:list"),
     ("navigation_view add", "navigation_view:object"),
     ("navigation_view update", "fragment:text data:object"),
     ("navigation_view remove", "fragment:text"),
@@ -95,7 +98,7 @@ const KEYS: [(&str, &str); 71] = [
 const REACTION: &str = "emoji_name:text emoji_code:text reaction_type:text user_id:int message_id:int user:object";
 
 /// What is inside some of them: type and operation, the key of the object or of the list of objects, and its keys.
-const INSIDE: [(&str, &str, &str); 26] = [
+const INSIDE: [(&str, &str, &str); 27] = [
     ("reaction add", "user", "user_id:int email:text full_name:text"),
     ("typing start", "sender", "user_id:int email:text"),
     ("attachment add", "attachment", "id:int name:text path_id:text size:int create_time:int messages:list"),
@@ -103,6 +106,12 @@ const INSIDE: [(&str, &str, &str); 26] = [
     ("attachment remove", "attachment", "id:int"),
     ("saved_snippets add", "saved_snippet", "id:int title:text content:text date_created:int"),
     ("saved_snippets update", "saved_snippet", "id:int title:text content:text date_created:int"),
+    (
+        "channel_folder add",
+        "channel_folder",
+        "id:int name:text description:text rendered_description:text order:int date_created:int creator_id:int?
+         is_archived:bool",
+    ),
     ("navigation_view add", "navigation_view", "fragment:text is_pinned:bool name:text?"),
     ("drafts add", "drafts", "id:int type:text to:list topic:text content:text timestamp:int"),
     ("drafts update", "draft", "id:int type:text to:list topic:text content:text timestamp:int"),
@@ -373,6 +382,14 @@ async fn organization(app: &TestApp) {
     let picture = form(&[("filename", "x.png", "image/png", &png(8, 8))]);
     app.call_with_files(ada, "POST /realm/emoji/tick", picture.clone()).await.success();
     app.call_with_files(ada, "POST /realm/icon", picture).await.success();
+    let mut folders = Vec::new();
+    for name in ["Work", "Play"] {
+        let made = does(app, ada, "POST /channel_folders/create", &[("name", name)]).await;
+        folders.push(number(&made, "channel_folder_id"));
+    }
+    does(app, ada, &format!("PATCH /channel_folders/{}", folders[0]), &[("name", "Works")]).await;
+    folders.reverse();
+    does(app, ada, "PATCH /channel_folders", &[("order", &format!("{folders:?}"))]).await;
     does(app, ada, "POST /realm/filters", &[("pattern", "#x"), ("url_template", "https://x.example")]).await;
     let play = [("name", "Play"), ("pygments_language", "rust"), ("url_template", "https://x/{code}")];
     does(app, ada, "POST /realm/playgrounds", &play).await;

@@ -2,7 +2,9 @@
 //!
 //! A level that is here is there for every client, whatever level the server reports: it adds and takes nothing away.
 
+mod channels;
 mod described;
+mod folders;
 mod markdown;
 mod messages;
 mod people;

@@ -57,7 +57,7 @@ async fn of_two_who_archive_a_channel_or_delete_a_message_at_once_one_does() {
     one_succeeds(both).refused("Invalid message(s)");
     let channel = format!("DELETE /streams/{tea}");
     let both = tokio::join!(app.call(&app.ada, &channel, &[]), app.call(&app.ada, &channel, &[]));
-    one_succeeds(both).refused("Invalid channel ID");
+    one_succeeds(both).refused("Channel is already deactivated");
 }
 
 #[tokio::test]

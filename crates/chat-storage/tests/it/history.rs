@@ -292,6 +292,23 @@ on_each_engine! {
         store.flush_and_close().await;
     }
 
+    async fn channels_without_messages_since_a_time_are_found(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let mut late = message(&store, 1, to_channel(11), ("t", "hi"));
+        late.event.message.sent_s = NOW_S + 5;
+        send(&store, late).await;
+        let since = async |since_s| {
+            let channels = [ChannelId(11), ChannelId(12), ChannelId(4_711)];
+            let mut found = store.channels_without_messages_since(&channels, since_s).await.unwrap();
+            found.sort_unstable();
+            found
+        };
+        assert_eq!(since(NOW_S + 5).await, [ChannelId(12)]);
+        assert_eq!(since(NOW_S + 6).await, [ChannelId(11), ChannelId(12)]);
+        store.flush_and_close().await;
+    }
+
     async fn channels_know_their_first_message_and_users_their_conversations(home) {
         let store = home.open().await;
         found(&store).await;

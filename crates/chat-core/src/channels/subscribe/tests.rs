@@ -28,6 +28,7 @@ fn request(count: i64) -> SubscribeRequest {
             retention: RetentionPolicy::default(),
             can_remove_subscribers_group: None,
             is_default: false,
+            folder_id: None,
         },
         all_or_nothing: true,
     }

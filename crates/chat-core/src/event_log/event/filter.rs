@@ -48,6 +48,8 @@ pub enum ClientCapability {
     UserListIncomplete,
     /// Deactivated groups are told.
     IncludeDeactivatedGroups,
+    /// Archived channels are reported, and archiving is a change of a channel.
+    ArchivedChannels,
     /// Presence is reported as two times of each user.
     SimplifiedPresenceEvents,
     /// Asked for at registration: presence without addresses.
@@ -137,9 +139,8 @@ impl QueueFilter {
             QueueCondition::Any => true,
             QueueCondition::With(capability) => self.capabilities.contains(&capability),
             QueueCondition::Without(capability) => !self.capabilities.contains(&capability),
-            QueueCondition::Both(wanted) => {
-                wanted.iter().all(|(capability, has)| self.capabilities.contains(capability) == *has)
-            }
+            QueueCondition::Both(wanted) => self.meets(&wanted),
+            QueueCondition::Three(wanted) => self.meets(&wanted),
         };
         passes
             && self.event_types.as_ref().is_none_or(|types| types.contains(record.event_type()))
@@ -149,6 +150,11 @@ impl QueueFilter {
                     event.audience.includes_user(record.id, user, realm)
                 }
             }
+    }
+
+    /// Returns whether the client has each of the capabilities, or has it not, as said.
+    fn meets(&self, wanted: &[(ClientCapability, bool)]) -> bool {
+        wanted.iter().all(|(capability, has)| self.capabilities.contains(capability) == *has)
     }
 
     /// Returns whether the queue gets messages of public channels its owner is not in.

@@ -50,7 +50,7 @@ pub enum EventAudience {
         /// Whether queues that ask for all public channels get it too: the channel was public then.
         public: bool,
     },
-    /// Who may see the channel in lists, but for some.
+    /// Users who may know the channel, archived or not, but for some.
     ChannelWatchers {
         /// The channel.
         channel_id: ChannelId,
@@ -112,7 +112,9 @@ impl EventAudience {
             }
             Self::ChannelWatchers { channel_id, except } => {
                 !except.contains(&user.id)
-                    && realm.channel(*channel_id).is_some_and(|channel| access::may_see_channel(realm, user, channel))
+                    && realm
+                        .channel(*channel_id)
+                        .is_some_and(|channel| access::may_know_channel_name(realm, user, channel))
             }
             Self::MessageReaders { channel_id, message_id, moved_in } => {
                 reads_any(realm, user, *channel_id, (&[*message_id], *moved_in))
@@ -154,6 +156,8 @@ pub enum QueueCondition {
     Without(ClientCapability),
     /// Those that have each of the two, or have it not, as said.
     Both([(ClientCapability, bool); 2]),
+    /// Those that have each of the three, or have it not, as said.
+    Three([(ClientCapability, bool); 3]),
 }
 
 /// An event that has not been written to the log yet.

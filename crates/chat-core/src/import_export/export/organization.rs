@@ -368,6 +368,8 @@ fn channel_row(realm: &RealmSnapshot, channel: &Channel) -> Value {
         "date_created": channel.created_s,
         "creator": channel.creator_id,
         "deactivated": channel.is_archived,
+        "folder": channel.folder_id,
+        "is_recently_active": channel.is_recently_active,
         "invite_only": channel.privacy.is_invite_only(),
         "is_web_public": channel.privacy == ChannelPrivacy::WebPublic,
         "history_public_to_subscribers": channel.privacy.history_public_to_subscribers(),

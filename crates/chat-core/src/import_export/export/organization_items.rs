@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::organization::users;
+use super::organization::{REALM, users};
 use super::{ExportWriteError, OrganizationExport, channel_recipient};
 use crate::id::ChannelId;
 use crate::import_export::import::export_tables::codes::UNKNOWN_CLIENT;
@@ -17,6 +17,7 @@ impl OrganizationExport<'_> {
         for (id, _) in realm.realm_items(RealmItemKind::DefaultChannel) {
             self.put_numbered("zerver_defaultstream", json!({"stream": id}))?;
         }
+        self.folders(realm)?;
         self.items(realm, RealmItemKind::Linkifier, "zerver_realmfilter")?;
         self.items(realm, RealmItemKind::Playground, "zerver_realmplayground")?;
         self.items(realm, RealmItemKind::Domain, "zerver_realmdomain")?;
@@ -31,6 +32,27 @@ impl OrganizationExport<'_> {
         self.report.count_omitted("saved snippets and navigation views", users(realm).map(kept).sum());
         self.report
             .count_omitted("invitations, whose links lead here", realm.realm_items(RealmItemKind::Invitation).count());
+        Ok(())
+    }
+
+    /// Adds the folders of channels, for a release that has them.
+    fn folders(&mut self, realm: &RealmSnapshot) -> Result<(), ExportWriteError> {
+        let count = realm.realm_items(RealmItemKind::ChannelFolder).count();
+        if !self.release.has_channel_folders() {
+            self.report.count_omitted("folders of channels, which that release does not have", count);
+            return Ok(());
+        }
+        for (id, document) in realm.realm_items(RealmItemKind::ChannelFolder) {
+            let mut row = document.as_object().cloned().unwrap_or_default();
+            let creator = row.remove("creator_id").unwrap_or_default();
+            row.extend([
+                ("id".to_owned(), id.into()),
+                ("realm".to_owned(), REALM.into()),
+                ("creator".to_owned(), creator),
+            ]);
+            self.put("zerver_channelfolder", Value::Object(row))?;
+        }
+        self.report.count_transferred("folders of channels", count);
         Ok(())
     }
 

@@ -79,6 +79,7 @@ const SINCE_9_2: [(&str, &[&str]); 11] = [
             "can_send_message_group",
             "can_subscribe_group",
             "folder",
+            "is_recently_active",
         ],
     ),
     (
@@ -184,6 +185,11 @@ impl OriginalServerRelease {
     /// stops.
     pub(super) fn reads_html_of_every_edit(self) -> bool {
         self == Self::R9_2
+    }
+
+    /// Returns whether channels can be in folders.
+    pub(super) fn has_channel_folders(self) -> bool {
+        self != Self::R9_2
     }
 
     /// Returns whether user groups can be out of use.

@@ -93,7 +93,6 @@ const COLUMNS: &[(&str, &str, ColumnPolicy)] = &[
     ("chat_address", "user_profile address", Known),
     ("zerver_realmuserdefault", "id realm default_language timezone", Known),
     ("zerver_stream", CHANNEL, Known),
-    ("zerver_stream", "folder", Usual(&[])),
     ("zerver_stream", "topics_policy", Restricts(&["1", "2", "3"])),
     ("zerver_stream", "can_create_topic_group", RestrictsToGroup(&[Everyone, Internet])),
     (
@@ -126,6 +125,11 @@ const COLUMNS: &[(&str, &str, ColumnPolicy)] = &[
     ("zerver_customprofilefieldvalue", "id user_profile field value rendered_value", Known),
     ("zerver_realmfilter", "id realm pattern url_template url_format_string order", Known),
     ("zerver_realmfilter", "example_input reverse_template alternative_url_templates", Usual(&["\"\"", "[]"])),
+    (
+        "zerver_channelfolder",
+        "id realm name description rendered_description order date_created creator is_archived",
+        Known,
+    ),
     ("zerver_realmplayground", "id realm name pygments_language url_template url_prefix", Known),
     ("zerver_realmdomain", "id realm domain allow_subdomains", Known),
     (
@@ -169,7 +173,7 @@ const USER: &str = "id realm delivery_email email full_name is_active is_bot bot
 const CHANNEL: &str = "id realm name description rendered_description date_created creator deactivated invite_only \
     history_public_to_subscribers is_web_public stream_post_policy can_send_message_group can_remove_subscribers_group \
     message_retention_days recipient email_token first_message_id is_recently_active is_in_zephyr_realm subscriber_count \
-    is_announcement_only";
+    is_announcement_only folder";
 const SUBSCRIPTION: &str = "id user_profile recipient active is_user_active is_muted in_home_view pin_to_top color \
     desktop_notifications audible_notifications push_notifications email_notifications wildcard_mentions_notify \
     notifications";

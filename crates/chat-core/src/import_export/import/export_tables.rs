@@ -109,6 +109,8 @@ tables! {
         linkifiers: LinkifierRow = "zerver_realmfilter",
         /// Places to run code.
         playgrounds: PlaygroundRow = "zerver_realmplayground",
+        /// Folders of channels.
+        channel_folders: ChannelFolderRow = "zerver_channelfolder",
         /// Domains of mail.
         domains: RealmDomainRow = "zerver_realmdomain",
         /// How users follow topics.

@@ -20,7 +20,7 @@ use crate::model::group::SystemGroup;
 use crate::model::message::Recipient;
 use crate::model::organization_image::{OrganizationImage, OrganizationImageUrls};
 use crate::model::realm::{EditHistoryVisibility, Realm, RealmPermissionSettings};
-use crate::model::realm_change::{RealmChange, UserItemKind};
+use crate::model::realm_change::{RealmChange, RealmItemKind, UserItemKind};
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::render_context::{RenderContext, RenderSettings};
 use crate::model::role::{PermissionPolicy, Role};
@@ -299,7 +299,7 @@ fn channels(
     let mut names: BTreeMap<String, ChannelId> = BTreeMap::new();
     let mut channels = Vec::with_capacity(tables.channels.len());
     for row in &tables.channels {
-        let channel = channel(row, groups, users, report);
+        let channel = channel((tables, row), groups, users, report);
         if !channel.is_archived
             && let Some(other) = names.insert(channel_name_key(&channel.name), channel.id)
         {
@@ -310,7 +310,12 @@ fn channels(
     Ok(channels)
 }
 
-fn channel(row: &ChannelRow, groups: &Groups, users: &BTreeSet<UserId>, report: &mut TransferReport) -> Channel {
+fn channel(
+    (tables, row): (&RealmTables, &ChannelRow),
+    groups: &Groups,
+    users: &BTreeSet<UserId>,
+    report: &mut TransferReport,
+) -> Channel {
     let privacy = match (row.is_web_public, row.invite_only, row.history_public_to_subscribers) {
         (true, ..) => ChannelPrivacy::WebPublic,
         (_, false, _) => ChannelPrivacy::Public,
@@ -334,6 +339,8 @@ fn channel(row: &ChannelRow, groups: &Groups, users: &BTreeSet<UserId>, report: 
         message_retention_days: row.message_retention_days.filter(|days| *days == -1 || *days > 0),
         can_remove_subscribers_group: remover.unwrap_or(administrators),
         is_archived: row.deactivated,
+        is_recently_active: row.is_recently_active,
+        folder_id: row.folder.filter(|id| tables.channel_folders.iter().any(|folder| folder.id == *id)),
     }
 }
 
@@ -405,7 +412,7 @@ fn has_choices(subscription: &Subscription) -> bool {
     *is_muted || *pin_to_top || color != USUAL_COLOR || *notifications != SubscriptionNotificationSettings::default()
 }
 
-/// Renders what channels are for and what users say of themselves, once it is known who and what can be named.
+/// Renders what channels and their folders are for and what users say of themselves, once it is known who and what can be named.
 fn describe(changes: &mut [RealmChange], realm_url: &str) {
     let realm = RealmSnapshot::default().preview_changes(changes);
     let render_context = RenderContext::from_realm(&realm);
@@ -414,6 +421,11 @@ fn describe(changes: &mut [RealmChange], realm_url: &str) {
         match change {
             RealmChange::Channel(channel) => {
                 channel.rendered_description = setting.render_description(&realm, &channel.description);
+            }
+            RealmChange::Item { kind: RealmItemKind::ChannelFolder, document: Some(Value::Object(folder)), .. } => {
+                let text = folder.get("description").and_then(Value::as_str).unwrap_or_default();
+                let html = setting.render_description(&realm, text);
+                folder.insert("rendered_description".to_owned(), html.into());
             }
             RealmChange::UserItem {
                 kind: UserItemKind::ProfileValue,

@@ -22,6 +22,7 @@ pub(super) fn changes(
     changes: &mut Vec<RealmChange>,
     report: &mut TransferReport,
 ) {
+    folders(tables, users, changes, report);
     let before = changes.len();
     of_realm(tables, changes, report);
     let answers = profile_fields(tables, users, changes, report);
@@ -70,6 +71,28 @@ fn of_realm(tables: &RealmTables, changes: &mut Vec<RealmChange>, report: &mut T
         let document = json!({"domain": row.domain.to_lowercase(), "allow_subdomains": row.allow_subdomains});
         item(RealmItemKind::Domain, row.id, document)
     }));
+}
+
+/// Adds the folders of channels. Their descriptions are rendered later.
+fn folders(
+    tables: &RealmTables,
+    users: &BTreeSet<UserId>,
+    changes: &mut Vec<RealmChange>,
+    report: &mut TransferReport,
+) {
+    changes.extend(tables.channel_folders.iter().map(|row| {
+        let document = json!({
+            "name": clean(&row.name),
+            "description": clean(&row.description),
+            "rendered_description": "",
+            "order": row.order.unwrap_or(row.id),
+            "date_created": row.date_created,
+            "creator_id": row.creator.map(UserId).filter(|creator| users.contains(creator)),
+            "is_archived": row.is_archived,
+        });
+        item(RealmItemKind::ChannelFolder, row.id, document)
+    }));
+    report.count_transferred("folders of channels", tables.channel_folders.len());
 }
 
 /// Returns the template of what older servers wrote as a format: `%(id)s` is `{id}`, `%%` is `%`.

@@ -118,6 +118,29 @@ fn imported(realm: &RealmSnapshot, tables: Value, file: &MessageFile) -> (Vec<Im
 }
 
 #[test]
+fn channels_stay_in_their_folders_and_leave_those_that_are_not_there() {
+    let mut tables = tables();
+    tables["zerver_channelfolder"] = json!([
+        {"id": 60, "name": "Work", "description": "for *all*", "date_created": 15.5, "creator": 7, "is_archived": true,
+            "order": 2},
+        {"id": 61, "name": "Play", "creator": 99},
+    ]);
+    tables["zerver_stream"][0]["folder"] = json!(60);
+    tables["zerver_stream"][1]["folder"] = json!(62);
+    let (organization, _) = made(tables).unwrap();
+    let realm = RealmSnapshot::default().preview_changes(&organization.changes);
+    let folders = [20, 21].map(|id| realm.channel(ChannelId(id)).unwrap().folder_id);
+    assert_eq!(folders, [Some(60), None]);
+    let expected = [
+        json!({"id": 60, "name": "Work", "description": "for *all*", "rendered_description": "<p>for <em>all</em></p>",
+            "order": 2, "date_created": 15, "creator_id": 7, "is_archived": true}),
+        json!({"id": 61, "name": "Play", "description": "", "rendered_description": "", "order": 61, "date_created": 0,
+            "creator_id": null, "is_archived": false}),
+    ];
+    assert_eq!(crate::wire_format::realm_and_user_items::channel_folder_objects(&realm), expected);
+}
+
+#[test]
 fn an_organization_keeps_its_numbers_and_is_what_it_was() {
     let realm = loaded();
     let ann = realm.user(UserId(7)).unwrap();

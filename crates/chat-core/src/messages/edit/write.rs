@@ -11,6 +11,7 @@ use crate::event_log::decision_queue::{MAX_DECISION_ATTEMPTS, StaleDecisionError
 use crate::files::Attachment;
 use crate::id::MessageId;
 use crate::markdown::WildcardMentionScope;
+use crate::messages::channel_activity;
 use crate::messages::readable_message::{self, ReadableMessage};
 use crate::messages::store::{MessageEdit, MessageEditOutcome};
 use crate::messages::topic_visibility_policy::automatic_policies::{self, MovedTopic};
@@ -37,7 +38,11 @@ pub async fn edit_or_move_message(
     for _ in 0..MAX_DECISION_ATTEMPTS {
         let found = readable_message::find_readable_message(ports, caller, id).await?;
         let (edit, moved_topic) = decide(ports, &found, request).await?;
+        let to_channel = edit.to.as_ref().map(|(channel_id, _)| *channel_id);
         if let MessageEditOutcome::Done { detached_uploads, .. } = ports.messages.edit_message(edit).await? {
+            if let Some(channel_id) = to_channel {
+                channel_activity::after_message(ports, channel_id).await;
+            }
             if let Some(moved) = moved_topic {
                 automatic_policies::after_moving(ports, &found.message, &moved).await;
             }

@@ -142,11 +142,11 @@ pub fn check_channel_direct_conflict(terms: &[NarrowTerm]) -> Result<(), NarrowE
 fn find_channel(realm: &RealmSnapshot, reader: &User, operand: &NarrowOperand) -> Result<ChannelId, NarrowError> {
     let channel = match operand {
         NarrowOperand::Number(id) => realm.channel(ChannelId(*id)),
-        other => realm.channel_by_name(&other.show()),
+        other => realm.channel_by_name_even_archived(&other.show()),
     };
     // Who left a private channel still reaches what they received there.
     let known = channel.filter(|channel| {
-        crate::permission::access::may_see_channel(realm, reader, channel)
+        crate::permission::access::may_know_channel_name(realm, reader, channel)
             || realm.membership(channel.id, reader.id).is_some()
     });
     known.map_or_else(|| bad(format!("unknown channel {}", operand.show())), |channel| Ok(channel.id))

@@ -122,7 +122,9 @@ impl ReadableMessageSelection {
             MessageScope::ReceivedIn(only) | MessageScope::Channel(only) if only != channel => return None,
             MessageScope::Received | MessageScope::ReceivedIn(_) => false,
             MessageScope::Channel(_) | MessageScope::Readable => self.shows_all(channel, |_| true),
-            MessageScope::Public => self.shows_all(channel, |channel| !channel.privacy.is_invite_only()),
+            MessageScope::Public => {
+                self.shows_all(channel, |channel| !channel.is_archived && !channel.privacy.is_invite_only())
+            }
         };
         if with_history {
             return Some(ReadableChannelRange(None));

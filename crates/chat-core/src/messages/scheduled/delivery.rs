@@ -13,6 +13,7 @@ use super::{
     ScheduledMessageStore,
 };
 use crate::event_log::decision_queue::{MAX_DECISION_ATTEMPTS, StaleDecisionError};
+use crate::messages::channel_activity;
 use crate::messages::compose::{ComposedMessage, RequestedRecipient, SendRequest};
 use crate::messages::send::compose_message;
 use crate::messages::topic_visibility_policy::automatic_policies::{self, SentTopic};
@@ -89,6 +90,7 @@ async fn deliver(
         match scheduled.end_scheduled_message(message, end, ports.now_s).await? {
             ScheduledEndOutcome::Done { sent } => {
                 if let Some((topic, id)) = topic.zip(sent) {
+                    channel_activity::after_message(ports, topic.channel_id()).await;
                     automatic_policies::after_sending(ports, message.user_id, &topic, id).await;
                 }
                 return Ok(());

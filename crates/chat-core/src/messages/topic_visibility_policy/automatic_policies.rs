@@ -33,6 +33,11 @@ impl SentTopic {
             MessageDestination::Direct(_) => None,
         }
     }
+
+    /// Returns the channel of the topic.
+    pub(crate) fn channel_id(&self) -> ChannelId {
+        self.channel_id
+    }
 }
 
 /// The place that all messages of a topic moved to.

@@ -144,8 +144,8 @@ fn a_role_moves_its_user_between_groups_and_shows_and_hides_channels() {
             .collect();
         (groups.contains(&"\"add_members\" 30".to_owned()), streams)
     };
-    assert_eq!(sight(6, Role::Administrator), (true, vec!["\"create\" 20 21".to_owned()]));
-    assert_eq!(sight(4, Role::Guest), (false, vec!["\"delete\" 20".to_owned()]));
+    assert_eq!(sight(6, Role::Administrator), (true, vec!["\"create\" 20 21".to_owned(), "\"create\" 22".to_owned()]));
+    assert_eq!(sight(4, Role::Guest), (false, vec!["\"delete\" 20".to_owned(), "\"delete\" 22".to_owned()]));
     assert_eq!(sight(2, Role::Member), (false, vec!["\"delete\" 21".to_owned()]));
     assert_eq!(sight(4, Role::Moderator), (false, Vec::new()));
 }

@@ -209,8 +209,9 @@ pub fn create_reusable_invitation_link(
 /// Whether the caller could put others into these channels. What may not be seen and what is not there give one answer.
 fn check_channels(env: &InvitationContext<'_>, terms: &InvitationTerms, now_s: i64) -> Result<(), InvitationError> {
     for id in &terms.channels {
-        let channel = env.realm.channel(*id).filter(|channel| may_subscribe(env.realm, env.caller, channel).is_ok());
-        channel.ok_or(InvitationError::NoSuchChannel(*id))?;
+        let channel = env.realm.channel(*id).filter(|channel| !channel.is_archived);
+        let open = channel.filter(|channel| may_subscribe(env.realm, env.caller, channel).is_ok());
+        open.ok_or(InvitationError::NoSuchChannel(*id))?;
     }
     let may = terms.channels.is_empty() || may_add_subscribers_anywhere(env.realm, env.caller, now_s).is_ok();
     if may { Ok(()) } else { Err(InvitationError::MayNotSubscribeOthers) }

@@ -82,6 +82,27 @@ impl ParamDecoder for RetentionText {
     }
 }
 
+/// `include_subscribers`: a boolean as JSON, or `partial`, which may leave out subscribers of large channels. All are
+/// listed then too, as the API permits.
+#[derive(Debug)]
+pub(crate) struct IncludeSubscribersParam;
+
+impl ParamDecoder for IncludeSubscribersParam {
+    type Value = bool;
+
+    fn wire_format() -> ParamWireFormat {
+        ParamWireFormat::raw(JsonSchema::any_of([JsonSchema::boolean(), JsonSchema::one_of_words(["partial"])]))
+    }
+
+    fn documented_default(is_included: &bool) -> Option<Value> {
+        Some((*is_included).into())
+    }
+
+    fn decode(param: RawParam<'_>) -> Result<bool, ParamError> {
+        if param.text == "partial" { Ok(true) } else { JsonParam::<bool>::decode(param) }
+    }
+}
+
 /// The number of a group, as JSON.
 #[derive(Debug)]
 pub(crate) struct GroupNumber;

@@ -90,11 +90,12 @@ pub(super) struct InitialStateRequest<'a> {
 type StatePart = fn(&InitialStateRequest<'_>, &mut InitialState);
 
 /// The types and the functions of their state.
-const PARTS: [(&str, StatePart); 31] = [
+const PARTS: [(&str, StatePart); 32] = [
     ("alert_words", own::alert_words),
     ("giphy", organization::giphy),
     ("muted_topics", own::muted_topics),
     ("muted_users", own::muted_users),
+    ("channel_folders", channels::folders),
     ("navigation_views", own::navigation_views),
     ("saved_snippets", own::saved_snippets),
     ("push_device", own::push_devices),

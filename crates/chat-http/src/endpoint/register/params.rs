@@ -6,6 +6,7 @@ use chat_core::event_log::event::ClientCapability;
 use chat_core::limits::MAX_NARROW_TERMS;
 use serde_json::{Value, json};
 
+use crate::endpoint::channels::IncludeSubscribersParam;
 use crate::json_schema::JsonSchema;
 use crate::params::{
     BoundedString, EndpointParams, ExpectedJsonType, FromJson, JsonObjectReader, JsonParam, ParamError, ParamReader,
@@ -54,7 +55,7 @@ impl EndpointParams for RegisterParams {
             apply_markdown: reader.optional_or::<JsonParam<bool>>("apply_markdown", false)?,
             client_gravatar: reader.optional_or::<JsonParam<bool>>("client_gravatar", true)?,
             slim_presence: reader.optional_or::<JsonParam<bool>>("slim_presence", false)?,
-            include_subscribers: reader.optional_or::<JsonParam<bool>>("include_subscribers", false)?,
+            include_subscribers: reader.optional_or::<IncludeSubscribersParam>("include_subscribers", false)?,
             all_public_streams: reader.optional_or::<JsonParam<bool>>("all_public_streams", false)?,
             narrow: reader.optional::<JsonParam<QueueNarrow>>("narrow")?.map(|narrow| narrow.0).unwrap_or_default(),
             client_capabilities: reader
@@ -151,7 +152,7 @@ impl FromJson for NarrowPair {
 #[derive(Default)]
 struct CapabilitiesObject(BTreeSet<ClientCapability>);
 
-const CAPABILITIES: [(&str, ClientCapability); 9] = [
+const CAPABILITIES: [(&str, ClientCapability); 10] = [
     ("notification_settings_null", ClientCapability::NotificationSettingsNull),
     ("bulk_message_deletion", ClientCapability::BulkMessageDeletion),
     ("user_avatar_url_field_optional", ClientCapability::UserAvatarUrlFieldOptional),
@@ -160,6 +161,7 @@ const CAPABILITIES: [(&str, ClientCapability); 9] = [
     ("linkifier_url_template", ClientCapability::LinkifierUrlTemplate),
     ("user_list_incomplete", ClientCapability::UserListIncomplete),
     ("include_deactivated_groups", ClientCapability::IncludeDeactivatedGroups),
+    ("archived_channels", ClientCapability::ArchivedChannels),
     ("simplified_presence_events", ClientCapability::SimplifiedPresenceEvents),
 ];
 

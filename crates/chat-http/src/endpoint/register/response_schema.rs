@@ -95,11 +95,13 @@ const SWITCHES: [&str; 19] = [
     "has_zoom_token",
 ];
 
-const NUMBERS: [&str; 42] = [
+const NUMBERS: [&str; 44] = [
     "user_id",
     "max_message_id",
     "max_stream_name_length",
     "max_stream_description_length",
+    "max_channel_folder_name_length",
+    "max_channel_folder_description_length",
     "max_topic_length",
     "max_message_length",
     "max_file_upload_size_mib",
@@ -156,7 +158,7 @@ const NUMBERS_OR_NULL: [&str; 12] = [
 ];
 
 /// Lists of objects that have names.
-const LISTS: [(&str, &str); 14] = [
+const LISTS: [(&str, &str); 15] = [
     ("streams", "Channel"),
     ("realm_default_streams", "Channel"),
     ("subscriptions", "Subscription"),
@@ -169,6 +171,7 @@ const LISTS: [(&str, &str); 14] = [
     ("drafts", "Draft"),
     ("scheduled_messages", "ScheduledMessage"),
     ("custom_profile_fields", "ProfileField"),
+    ("channel_folders", "ChannelFolder"),
     ("navigation_views", "NavigationView"),
     ("saved_snippets", "SavedSnippet"),
 ];

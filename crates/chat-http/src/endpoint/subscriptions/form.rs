@@ -104,10 +104,14 @@ pub(crate) const USUAL: NewChannelSettings = NewChannelSettings {
     retention: RetentionPolicy::Realm,
     can_remove_subscribers_group: None,
     is_default: false,
+    folder_id: None,
 };
 
-/// Returns what channels are like that have to be made.
-pub(crate) fn new_channels(reader: &mut ParamReader<'_>) -> Result<NewChannelSettings, ParamError> {
+/// Returns the settings of channels to create.
+///
+/// # Errors
+/// When a parameter is not valid.
+pub(crate) fn new_channel_settings(reader: &mut ParamReader<'_>) -> Result<NewChannelSettings, ParamError> {
     let announcing =
         reader.optional::<JsonParam<bool>>("is_announcement_only")?.map(crate::endpoint::channels::announcing);
     let policy = reader.optional::<PostPolicyNumber>("stream_post_policy")?.or(announcing);
@@ -121,6 +125,7 @@ pub(crate) fn new_channels(reader: &mut ParamReader<'_>) -> Result<NewChannelSet
         retention: reader.optional_or::<RetentionText>("message_retention_days", USUAL.retention)?,
         can_remove_subscribers_group: reader.optional::<GroupNumber>("can_remove_subscribers_group")?,
         is_default: reader.optional_or::<JsonParam<bool>>("is_default_stream", false)?,
+        folder_id: reader.optional::<JsonParam<Option<i64>>>("folder_id")?.flatten(),
     })
 }
 

@@ -17,7 +17,7 @@ async fn a_new_channel_is_told_to_who_sees_it_and_a_subscription_to_who_has_it()
     assert_eq!(kinds(&events), ["stream create", "subscription add"]);
     let created = &events[0]["streams"][0];
     assert_eq!((&created["stream_id"], &created["first_message_id"]), (&json!(id), &Value::Null));
-    assert_eq!(created.as_object().unwrap().len(), 16);
+    assert_eq!(created.as_object().unwrap().len(), 19);
     let added = &events[1]["subscriptions"][0];
     assert_eq!((&added["stream_id"], &added["in_home_view"]), (&json!(id), &json!(true)));
     assert_eq!((&added["push_notifications"], &added["subscribers"]), (&json!(false), &json!([9, sam.id])));

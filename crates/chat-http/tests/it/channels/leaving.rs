@@ -30,7 +30,7 @@ async fn who_leaves_a_private_channel_no_longer_sees_it() {
     let events = heard(&app, &own).await;
     assert_eq!(kinds(&events), ["subscription remove", "stream delete"]);
     let shown = &events[1]["streams"][0];
-    assert_eq!((&shown["stream_id"], shown.as_object().unwrap().len()), (&json!(id), 16));
+    assert_eq!((&shown["stream_id"], shown.as_object().unwrap().len()), (&json!(id), 19));
     assert_eq!(kinds(&heard(&app, &other).await), ["subscription peer_remove"]);
     app.call(&sam, &format!("GET /streams/{id}"), &[]).await.refused("Invalid channel ID");
 }

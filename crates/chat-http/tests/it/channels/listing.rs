@@ -89,6 +89,6 @@ async fn every_flag_is_a_boolean_and_another_parameter_is_named_as_ignored() {
         app.call(&app.ada, "GET /streams", &[(name, "1")]).await.refused(&format!("{name} is not a boolean"));
         app.call(&app.ada, "GET /streams", &[(name, "True")]).await.refused(&format!("{name} is not valid JSON"));
     }
-    let response = app.call(&app.ada, "GET /streams", &[("exclude_archived", "true")]).await.success();
-    assert_eq!(response["ignored_parameters_unsupported"], json!(["exclude_archived"]));
+    let response = app.call(&app.ada, "GET /streams", &[("include_archived", "true")]).await.success();
+    assert_eq!(response["ignored_parameters_unsupported"], json!(["include_archived"]));
 }

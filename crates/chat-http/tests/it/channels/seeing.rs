@@ -28,6 +28,7 @@ async fn a_channel_is_shown_with_every_field() {
         "is_archived": false, "is_announcement_only": true, "history_public_to_subscribers": true,
         "message_retention_days": 30,
         "stream_post_policy": 2, "stream_weekly_traffic": null, "can_remove_subscribers_group": 3,
+        "folder_id": null, "is_recently_active": true, "subscriber_count": 1,
     });
     assert_eq!(*shown, expected);
     let one = app.call(&sam, &format!("GET /streams/{id}"), &[]).await.success();

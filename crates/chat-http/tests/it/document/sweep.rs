@@ -163,6 +163,11 @@ async fn channels(sweep: &mut Sweep<'_>, channel: &str) {
     sweep.does(&format!("PATCH /streams/{channel}"), &[("description", "Cooking")]).await;
     sweep.does(&format!("GET /streams/{channel}/members"), &[]).await;
     sweep.does(&format!("GET /streams/{channel}/email_address"), &[]).await;
+    sweep.does("POST /channels/create", &[("name", "pantry"), ("subscribers", "[]")]).await;
+    let folder = sweep.number("POST /channel_folders/create", &[("name", "House")], "channel_folder_id").await;
+    sweep.does("GET /channel_folders", &[]).await;
+    sweep.does(&format!("PATCH /channel_folders/{folder}"), &[("description", "Rooms")]).await;
+    sweep.does("PATCH /channel_folders", &[("order", &format!("[{folder}]"))]).await;
     sweep.does("GET /get_stream_id", &[("stream", "kitchen")]).await;
     sweep.does("POST /default_streams", &id).await;
     sweep.does("DELETE /default_streams", &id).await;

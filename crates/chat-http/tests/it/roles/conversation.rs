@@ -96,6 +96,11 @@ pub(crate) const ROWS: &[Row] = &[
     row("DELETE /default_streams", &[("stream_id", "{channel}")], Administrators),
     row("GET /users/me/{channel}/topics", &[], NO_CHANNEL),
     row("POST /streams/{square}/delete_topic", &[("topic_name", "{topic}")], Administrators),
+    row("POST /channels/create", &[("name", "quay {number}"), ("subscribers", "[]")], Members),
+    row("GET /channel_folders", &[], All),
+    row("POST /channel_folders/create", &[("name", "shelf {number}")], Administrators),
+    row("PATCH /channel_folders", &[("order", "[]")], Administrators),
+    row("PATCH /channel_folders/{folder}", &[("description", "x")], Administrators),
     // Subscriptions.
     row("GET /users/me/subscriptions", &[], All),
     row("POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "new {number}"}]"#)], Members),

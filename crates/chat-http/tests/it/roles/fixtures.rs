@@ -211,6 +211,11 @@ impl RoleFixtures {
         let number = self.number();
         let ada = &app.ada;
         match name {
+            "folder" => {
+                let title = format!("folder {number}");
+                let made = self.call(app, ada, "POST /channel_folders/create", &[("name", &title)]).await;
+                text(&made["channel_folder_id"])
+            }
             "group" | "mygroup" => {
                 let title = format!("group {number}");
                 let members = if name == "group" { json!([ada.id]) } else { json!([caller.id]) }.to_string();

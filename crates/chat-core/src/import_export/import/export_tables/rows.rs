@@ -122,6 +122,11 @@ rows! {
         creator: Option<i64>,
         #[serde(default)]
         deactivated: bool,
+        #[serde(default = "yes")]
+        is_recently_active: bool,
+        /// The folder in which lists show it.
+        #[serde(default)]
+        folder: Option<i64>,
         #[serde(default)]
         invite_only: bool,
         #[serde(default)]
@@ -205,6 +210,23 @@ rows! {
         deactivated: bool,
         #[serde(default)]
         can_mention_group: Option<i64>,
+    }
+    /// A folder of channels.
+    ChannelFolderRow {
+        id: i64,
+        #[serde(deserialize_with = "text")]
+        name: String,
+        #[serde(default, deserialize_with = "text")]
+        description: String,
+        #[serde(default, deserialize_with = "seconds")]
+        date_created: i64,
+        #[serde(default)]
+        creator: Option<i64>,
+        #[serde(default)]
+        is_archived: bool,
+        /// Older exports have none: the number of the folder is its place.
+        #[serde(default)]
+        order: Option<i64>,
     }
     /// A user in a group.
     UserGroupMemberRow {

@@ -1,6 +1,7 @@
 //! Channels and subscriptions.
 
 use chat_core::event_log::event::ClientCapability;
+use chat_core::feature_level::FEATURE_LEVEL;
 use chat_core::model::channel::Channel;
 use chat_core::permission::access;
 use chat_core::wire_format::channel::{self, ChannelStatistics};
@@ -10,10 +11,13 @@ use serde_json::{Map, Value};
 
 use super::{InitialState, InitialStateRequest};
 
-/// Returns the channels that the user may see in lists, in no order.
+/// Returns the channels that the user may see in lists, in no order. Archived ones are shown to clients that declare it.
 pub(super) fn visible<'a>(request: &'a InitialStateRequest<'_>) -> impl Iterator<Item = &'a Channel> {
     let channels = request.realm.channels().map(AsRef::as_ref);
-    channels.filter(|channel| access::may_see_channel(request.realm, request.user, channel))
+    let shows_archived = request.filter.capabilities.contains(&ClientCapability::ArchivedChannels);
+    channels.filter(move |channel| {
+        (shows_archived || !channel.is_archived) && access::may_know_channel_name(request.realm, request.user, channel)
+    })
 }
 
 fn sorted<'a>(request: &'a InitialStateRequest<'_>) -> Vec<&'a Channel> {
@@ -23,15 +27,27 @@ fn sorted<'a>(request: &'a InitialStateRequest<'_>) -> Vec<&'a Channel> {
 }
 
 pub(super) fn channels(request: &InitialStateRequest<'_>, figures: &ChannelStatistics, state: &mut InitialState) {
-    let channels =
-        sorted(request).into_iter().map(|channel| Value::Object(channel::basic_channel_object(channel, figures)));
+    let channels = sorted(request).into_iter().map(|channel| {
+        Value::Object(channel::basic_channel_object(
+            channel,
+            figures,
+            request.realm.active_subscriber_count(channel.id),
+        ))
+    });
     state.put("streams", channels.collect::<Value>());
+}
+
+pub(super) fn folders(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    state.put("channel_folders", realm_and_user_items::channel_folder_objects(request.realm));
 }
 
 pub(super) fn defaults(request: &InitialStateRequest<'_>, figures: &ChannelStatistics, state: &mut InitialState) {
     let channels = realm_and_user_items::default_channels(request.realm);
     let seen = channels.filter(|channel| access::may_see_channel(request.realm, request.user, channel));
-    let shown = seen.map(|channel| Value::Object(channel::basic_channel_object(channel, figures)));
+    let shown = seen.map(|channel| {
+        let count = request.realm.active_subscriber_count(channel.id);
+        channel::default_channel_value(FEATURE_LEVEL, channel, figures, count)
+    });
     state.put("realm_default_streams", shown.collect::<Value>());
 }
 

@@ -1,8 +1,8 @@
 //! The organization and the server's own bounds.
 
 use chat_core::limits::{
-    MAX_CHANNEL_DESCRIPTION_CHARS, MAX_CHANNEL_NAME_CHARS, MAX_MESSAGE_CHARS, MAX_PASSWORD_CHARS, MAX_TOPIC_CHARS,
-    MIN_PASSWORD_CHARS,
+    MAX_CHANNEL_DESCRIPTION_CHARS, MAX_CHANNEL_FOLDER_DESCRIPTION_CHARS, MAX_CHANNEL_FOLDER_NAME_CHARS,
+    MAX_CHANNEL_NAME_CHARS, MAX_MESSAGE_CHARS, MAX_PASSWORD_CHARS, MAX_TOPIC_CHARS, MIN_PASSWORD_CHARS,
 };
 use chat_core::model::group::SystemGroup;
 use chat_core::model::organization_image::OrganizationImage;
@@ -51,6 +51,8 @@ pub(super) fn limits(request: &InitialStateRequest<'_>, state: &mut InitialState
     state.put_all(json!({
         "max_stream_name_length": MAX_CHANNEL_NAME_CHARS,
         "max_stream_description_length": MAX_CHANNEL_DESCRIPTION_CHARS,
+        "max_channel_folder_name_length": MAX_CHANNEL_FOLDER_NAME_CHARS,
+        "max_channel_folder_description_length": MAX_CHANNEL_FOLDER_DESCRIPTION_CHARS,
         "max_topic_length": MAX_TOPIC_CHARS,
         "max_message_length": MAX_MESSAGE_CHARS,
         "max_file_upload_size_mib": request.app.settings.uploads.max_mib(),
