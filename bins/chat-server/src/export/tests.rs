@@ -427,6 +427,9 @@ async fn an_export_for_an_older_release_has_the_columns_of_that_release_and_no_o
     let mut realm: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     realm["zerver_realm"][0]["edit_topic_policy"] = json!(4);
     realm["zerver_stream"][0]["stream_post_policy"] = json!(4);
+    // That release has no folders, so they would not come back.
+    realm["zerver_stream"][0]["folder"] = Value::Null;
+    realm.as_object_mut().unwrap().remove("zerver_channelfolder");
     realm["zerver_userprofile_crossrealm"] =
         json!([{"id": 5, "email": "notification-bot@zulip.com", "recipient_id": 9}]);
     realm["zerver_defaultstream"] = json!([{"stream": 20}]);
