@@ -6,6 +6,7 @@ use crate::model::channel::{
     Channel, ChannelPostPolicy, ChannelPrivacy, Subscription, SubscriptionNotificationSettings,
 };
 use crate::model::email_address_visibility::EmailAddressVisibility;
+use crate::model::group::{SystemGroup, UserGroup};
 use crate::model::message::{ContentFlags, Message, Recipient};
 use crate::model::organization_image::OrganizationImageUrls;
 use crate::model::realm::{Realm, RealmPermissionSettings};
@@ -49,6 +50,30 @@ pub(crate) fn channel(id: i64, privacy: ChannelPrivacy) -> Channel {
         folder_id: None,
         is_recently_active: true,
     }
+}
+
+pub(crate) fn group(id: i64, system: Option<SystemGroup>) -> UserGroup {
+    UserGroup {
+        id: UserGroupId(id),
+        name: system.map_or_else(|| format!("group {id}"), |system| system.wire_name().to_owned()),
+        description: String::new(),
+        system,
+        members: Vec::new(),
+        subgroups: Vec::new(),
+        can_mention: SystemGroup::Everyone.into(),
+        is_deactivated: false,
+        origin: None,
+    }
+}
+
+/// All system groups, with the ids from 30 on, each with the one before it as its subgroup.
+pub(crate) fn system_groups() -> impl Iterator<Item = RealmChange> {
+    let place = |system| SystemGroup::ALL.into_iter().position(|other| other == system).unwrap_or_default();
+    let id = move |system| 30 + i64::try_from(place(system)).unwrap_or_default();
+    SystemGroup::ALL.into_iter().map(move |system| {
+        let subgroups = system.direct_subgroup().map(|inner| UserGroupId(id(inner))).into_iter().collect();
+        RealmChange::Group(Box::new(UserGroup { subgroups, ..group(id(system), Some(system)) }))
+    })
 }
 
 pub(crate) fn subscription(channel: i64, user: i64) -> Subscription {

@@ -267,7 +267,6 @@ async fn a_restriction_that_cannot_be_kept_stops_the_import_unless_the_operator_
     place.write("realm.json", &tables);
     let lost = [
         "zerver_realm.can_access_all_users_group = role:members",
-        "zerver_realm.create_multiuse_invite_group = role:nobody",
         "zerver_realm.enable_read_receipts = false",
         "zerver_realm.name_changes_disabled = true",
     ];

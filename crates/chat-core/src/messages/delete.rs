@@ -11,7 +11,6 @@ use crate::messages::readable_message;
 use crate::messages::store::{MessageWriteGuard, MessageWriteOutcome};
 use crate::messages::workflow_context::{MessageWorkflowContext, MessageWorkflowError};
 use crate::model::message::{Conversation, Message, Recipient, topic_key};
-use crate::model::realm::RealmPermissionSettings;
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access::{self, TopicNotFound, may_read_message, require_administrator};
@@ -32,10 +31,8 @@ pub async fn delete_message(
 ) -> Result<(), MessageWorkflowError> {
     for _ in 0..MAX_DECISION_ATTEMPTS {
         let found = readable_message::find_readable_message(ports, caller, id).await?;
-        let default = RealmPermissionSettings::default();
-        let rules = found.realm.realm().map_or(&default, |realm| &realm.rules);
         access::require_active_channel(&found.realm, &found.message)?;
-        may_delete(rules, &found.user, &found.message, ports.now_s)?;
+        may_delete(&found.realm, &found.user, &found.message, ports.now_s)?;
         if delete_all(ports, &found.realm, &[&found.message]).await? {
             return Ok(());
         }

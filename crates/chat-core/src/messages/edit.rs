@@ -3,6 +3,7 @@
 mod apply;
 mod history;
 mod html_diff;
+mod permission;
 mod text;
 mod write;
 
@@ -13,15 +14,20 @@ use crate::limits::EDIT_GRACE_PERIOD_S;
 use crate::model::channel::Channel;
 use crate::model::message::{Message, MessageContentError, Recipient, TopicError};
 use crate::model::realm::RealmPermissionSettings;
+use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::Role;
 use crate::model::user::User;
 use crate::permission::access::{ChannelNotFound, find_visible_channel, may_react_or_edit};
+use crate::permission::group_settings::has_realm_permission;
 use crate::permission::send_message::{SendError, may_send_to_channel};
 
 use apply::{EditContext, RenderedText, apply, companions};
 pub use history::{EditHistoryHidden, message_edit_history, require_visible_edit_history};
 pub use html_diff::html_diff;
+pub use permission::MessageDeleteError;
+pub(in crate::messages) use permission::may_delete;
+use permission::{may_change_topic, only_resolves};
 pub use write::edit_or_move_message;
 
 /// The messages of a topic that move together with an edited one: `propagate_mode`.
@@ -137,6 +143,9 @@ pub enum MessageEditError {
     /// One thing at a time.
     #[error("Cannot change message content while changing channel")]
     ContentAndChannel,
+    /// The realm does not let this user mark topics as resolved.
+    #[error("You don't have permission to resolve topics in this channel.")]
+    ResolveNotPermitted,
     /// The realm does not let this user move between channels.
     #[error("You don't have permission to move this message")]
     MoveNotPermitted,
@@ -260,20 +269,14 @@ fn plan_move(
         return if alone { Ok(None) } else { Err(MessageEditError::PropagateWithoutMove) };
     }
     let exempt = user.role <= Role::Moderator;
-    if topic.is_some() {
-        let own = message.sender_id == user.id && rules.allow_editing;
-        if !own && !rules.edit_topic.permits_user(user, rules.waiting_period_days, now_s) {
-            return Err(MessageEditError::NotPermitted);
-        }
-        if !exempt && is_too_late(rules.move_topic_limit_s, message, now_s) {
-            return Err(MessageEditError::TopicTooLate);
-        }
+    if let Some(topic) = topic {
+        may_change_topic(realm, user, message, (only_resolves(&message.topic, topic), now_s))?;
     }
     if let Some(channel_id) = channel_id {
         if request.content.is_some() {
             return Err(MessageEditError::ContentAndChannel);
         }
-        if !rules.move_between_channels.permits_user(user, rules.waiting_period_days, now_s) {
+        if !has_realm_permission(realm, user, RealmPermission::MoveBetweenChannels, now_s) {
             return Err(MessageEditError::MoveNotPermitted);
         }
         let to: &Arc<Channel> = find_visible_channel(realm, user, channel_id)?;
@@ -310,33 +313,6 @@ fn may_take_along(
         }
         None => Err(MessageEditError::TopicTooLate),
     }
-}
-
-/// The reason why a message may not be deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum MessageDeleteError {
-    /// It is another user's, or the realm does not let this user delete their own.
-    #[error("You don't have permission to delete this message")]
-    NotPermitted,
-    /// It may not be deleted any more.
-    #[error("The time limit for deleting this message has passed")]
-    TooLate,
-}
-
-/// Whether a user, who may read the message, may delete it. Administrators may delete any.
-pub(super) fn may_delete(
-    rules: &RealmPermissionSettings,
-    user: &User,
-    message: &Message,
-    now_s: i64,
-) -> Result<(), MessageDeleteError> {
-    if user.is_administrator() {
-        return Ok(());
-    }
-    if message.sender_id != user.id || !rules.delete_own_message.permits_user(user, rules.waiting_period_days, now_s) {
-        return Err(MessageDeleteError::NotPermitted);
-    }
-    if is_too_late(rules.delete_limit_s, message, now_s) { Err(MessageDeleteError::TooLate) } else { Ok(()) }
 }
 
 fn is_too_late(limit_s: Option<i64>, message: &Message, now_s: i64) -> bool {
@@ -491,16 +467,5 @@ mod tests {
         );
         assert_eq!(outcome(4, 1_000), Err("The time limit for editing this message's topic has passed.".to_owned()));
         assert_eq!(outcome(3, 1_000), Ok(()));
-    }
-
-    #[test]
-    fn an_administrator_deletes_any_message_and_its_sender_for_a_while() {
-        let message = message(4, Recipient::Channel(ChannelId(20)));
-        let rules = RealmPermissionSettings::default();
-        let outcome = |id, role, after_s| may_delete(&rules, &testing::user(id, role), &message, NOW_S + after_s);
-        assert_eq!(outcome(2, Role::Administrator, 1_000_000), Ok(()));
-        assert_eq!(outcome(3, Role::Moderator, 0), Err(MessageDeleteError::NotPermitted));
-        assert_eq!(outcome(4, Role::Member, 620), Ok(()));
-        assert_eq!(outcome(4, Role::Member, 621), Err(MessageDeleteError::TooLate));
     }
 }

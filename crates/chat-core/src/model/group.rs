@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{UserGroupId, UserId};
 use crate::limits::MAX_USER_GROUP_NAME_CHARS;
-use crate::model::role::{PermissionPolicy, Role};
+use crate::model::role::Role;
 use crate::model::user::User;
 use crate::text_processing::printable_names::find_unprintable_in_name;
 
@@ -167,25 +167,32 @@ impl SystemGroup {
         }
     }
 
-    /// Returns the permission policy that includes the same users.
+    /// Returns whether the user is in the system group, directly or through its subgroups. `waiting_period_days` is the
+    /// realm's threshold for full members.
     #[must_use]
-    pub fn permission_policy(self) -> PermissionPolicy {
+    pub fn includes(self, user: &User, waiting_period_days: i64, now_s: i64) -> bool {
         match self {
-            Self::Nobody => PermissionPolicy::Nobody,
-            Self::Owners => PermissionPolicy::Owners,
-            Self::Administrators => PermissionPolicy::Administrators,
-            Self::Moderators => PermissionPolicy::Moderators,
-            Self::FullMembers => PermissionPolicy::FullMembers,
-            Self::Members => PermissionPolicy::Members,
-            Self::Everyone | Self::Internet => PermissionPolicy::Everyone,
+            Self::Nobody => false,
+            Self::Owners => user.role == Role::Owner,
+            Self::Administrators => user.role <= Role::Administrator,
+            Self::Moderators => user.role <= Role::Moderator,
+            Self::FullMembers => user.is_full_member(waiting_period_days, now_s),
+            Self::Members => user.role <= Role::Member,
+            Self::Everyone | Self::Internet => true,
         }
     }
 }
 
-/// The value of a permission setting: a group, or users and groups named individually.
+/// The value of a group setting: a group, or users and groups named individually.
+///
+/// Two values that mean the same may differ here; [`RealmSnapshot::canonical_group_setting`] makes them equal.
+///
+/// [`RealmSnapshot::canonical_group_setting`]: crate::model::realm_snapshot::RealmSnapshot::canonical_group_setting
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum GroupSettingValue {
+    /// The members of a system group. Stored as its role, which is also how earlier programs stored a policy.
+    System(SystemGroup),
     /// The members of a group.
     Group(UserGroupId),
     /// Users, and the members of groups.
@@ -197,10 +204,20 @@ pub enum GroupSettingValue {
     },
 }
 
+/// A change of a group setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupSettingChange {
+    /// The new value.
+    pub new: GroupSettingValue,
+    /// The value that the caller expects to be stored; when another is, nothing changes.
+    pub old: Option<GroupSettingValue>,
+}
+
 impl GroupSettingValue {
-    /// Returns the value in canonical form: sorted, without duplicates, and a single group without users as that group.
+    /// Returns the value sorted and without duplicates, and a single group without users as that group. Without a
+    /// member or a subgroup it is `role:nobody`.
     #[must_use]
-    pub fn into_canonical(self) -> Self {
+    pub fn into_sorted(self) -> Self {
         let Self::Named { mut direct_members, mut direct_subgroups } = self else { return self };
         direct_members.sort_unstable();
         direct_members.dedup();
@@ -208,14 +225,16 @@ impl GroupSettingValue {
         direct_subgroups.dedup();
         match (direct_members.as_slice(), direct_subgroups.as_slice()) {
             ([], [only]) => Self::Group(*only),
+            ([], []) => Self::System(SystemGroup::Nobody),
             _ => Self::Named { direct_members, direct_subgroups },
         }
     }
 
-    /// Returns the ids of the groups in the value.
+    /// Returns the ids of the groups in the value, except for a system group that is named by its role.
     #[must_use]
     pub fn group_ids(&self) -> &[UserGroupId] {
         match self {
+            Self::System(_) => &[],
             Self::Group(id) => std::slice::from_ref(id),
             Self::Named { direct_subgroups, .. } => direct_subgroups,
         }
@@ -225,9 +244,15 @@ impl GroupSettingValue {
     #[must_use]
     pub fn user_ids(&self) -> &[UserId] {
         match self {
-            Self::Group(_) => &[],
+            Self::System(_) | Self::Group(_) => &[],
             Self::Named { direct_members, .. } => direct_members,
         }
+    }
+}
+
+impl From<SystemGroup> for GroupSettingValue {
+    fn from(system: SystemGroup) -> Self {
+        Self::System(system)
     }
 }
 
@@ -274,9 +299,6 @@ pub fn parse_user_group_name(written: &str) -> Result<&str, GroupNameError> {
 /// administrators out.
 pub(crate) const NOT_REMOVERS: &[SystemGroup] = &[SystemGroup::Internet, SystemGroup::Owners, SystemGroup::Nobody];
 
-/// Groups of the system that the permission to mention a group cannot be given to.
-pub(crate) const NOT_MENTIONERS: &[SystemGroup] = &[SystemGroup::Internet, SystemGroup::Owners];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,9 +324,9 @@ mod tests {
             direct_members: users.iter().copied().map(UserId).collect(),
             direct_subgroups: groups.iter().copied().map(UserGroupId).collect(),
         };
-        assert_eq!(named(&[], &[5, 5]).into_canonical(), GroupSettingValue::Group(UserGroupId(5)));
-        assert_eq!(named(&[4, 2, 4], &[5]).into_canonical(), named(&[2, 4], &[5]));
-        assert_eq!(named(&[], &[]).into_canonical(), named(&[], &[]));
+        assert_eq!(named(&[], &[5, 5]).into_sorted(), GroupSettingValue::Group(UserGroupId(5)));
+        assert_eq!(named(&[4, 2, 4], &[5]).into_sorted(), named(&[2, 4], &[5]));
+        assert_eq!(named(&[], &[]).into_sorted(), GroupSettingValue::System(SystemGroup::Nobody));
         assert_eq!(
             serde_json::json!(named(&[2], &[5])),
             serde_json::json!({"direct_members": [2], "direct_subgroups": [5]})

@@ -5,7 +5,7 @@
 //! undisturbed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -13,10 +13,13 @@ use crate::id::{ChannelId, EventId, UserGroupId, UserId};
 use crate::markdown::NameDirectory;
 use crate::model::channel::{Channel, ChannelMembership, Subscription, SubscriptionPeriod, channel_name_key};
 use crate::model::email_address_visibility::EmailAddressVisibility;
-use crate::model::group::{GroupSettingValue, SystemGroup, UserGroup};
+use crate::model::group::{SystemGroup, UserGroup};
+use crate::model::group_resolution::GroupResolution;
 use crate::model::realm::{EditHistoryVisibility, Realm};
 use crate::model::realm_change::{RealmChange, RealmItemKind, UserItemKind};
 use crate::model::user::{KeyHash, KeyHasher, User, fold_case};
+
+mod groups;
 
 type Map<K, V> = Arc<HashMap<K, V>>;
 type ItemKey = (RealmItemKind, i64);
@@ -47,6 +50,8 @@ pub struct RealmSnapshot {
     /// How many of them have an active account.
     active_subscribers: Map<ChannelId, usize>,
     groups: Map<UserGroupId, Arc<UserGroup>>,
+    /// What follows from `groups`, once a decision needed it.
+    group_resolution: Arc<OnceLock<GroupResolution>>,
     items: Arc<BTreeMap<ItemKey, Arc<Value>>>,
     user_items: Map<UserId, Arc<BTreeMap<UserItemKey, Arc<Value>>>>,
     /// By the key of [`UserItemKind::MutedUser`].
@@ -283,71 +288,6 @@ impl RealmSnapshot {
         self.active_subscribers.get(&channel_id).copied().unwrap_or(0)
     }
 
-    /// Returns the user group of that id.
-    #[must_use]
-    pub fn group(&self, id: UserGroupId) -> Option<&Arc<UserGroup>> {
-        self.groups.get(&id)
-    }
-
-    /// Returns all user groups in no order.
-    pub fn groups(&self) -> impl Iterator<Item = &Arc<UserGroup>> {
-        self.groups.values()
-    }
-
-    /// Returns the user group of the realm for that system group.
-    #[must_use]
-    pub fn system_group(&self, system: SystemGroup) -> Option<&Arc<UserGroup>> {
-        self.groups.values().find(|group| group.system == Some(system))
-    }
-
-    /// Returns whether the inner group is the outer one or a direct or indirect subgroup of it.
-    #[must_use]
-    pub fn is_same_or_subgroup(&self, inner: UserGroupId, outer: UserGroupId) -> bool {
-        let mut seen = BTreeSet::new();
-        let mut open = vec![outer];
-        while let Some(id) = open.pop() {
-            if id == inner {
-                return true;
-            }
-            if let Some(group) = self.group(id).filter(|_| seen.insert(id)) {
-                open.extend(&group.subgroups);
-            }
-        }
-        false
-    }
-
-    /// Returns whether the user is in the group, directly or through subgroups.
-    #[must_use]
-    pub fn is_in_group(&self, user: &User, id: UserGroupId, now_s: i64) -> bool {
-        let waiting_days = self.realm().map_or(0, |realm| realm.rules.waiting_period_days);
-        let mut seen = BTreeSet::new();
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            let Some(group) = self.group(id).filter(|_| seen.insert(id)) else { continue };
-            let stands = match group.system {
-                Some(system) => system.permission_policy().permits_user(user, waiting_days, now_s),
-                None => group.has_direct_member(user.id),
-            };
-            if stands {
-                return true;
-            }
-            open.extend(&group.subgroups);
-        }
-        false
-    }
-
-    /// Returns whether the permission setting includes the user.
-    #[must_use]
-    pub fn is_permission_granted(&self, user: &User, setting: &GroupSettingValue, now_s: i64) -> bool {
-        match setting {
-            GroupSettingValue::Group(id) => self.is_in_group(user, *id, now_s),
-            GroupSettingValue::Named { direct_members, direct_subgroups } => {
-                direct_members.contains(&user.id)
-                    || direct_subgroups.iter().any(|id| self.is_in_group(user, *id, now_s))
-            }
-        }
-    }
-
     /// Returns the document of a realm item of that kind and id.
     #[must_use]
     pub fn realm_item(&self, kind: RealmItemKind, id: i64) -> Option<&Value> {
@@ -411,8 +351,12 @@ impl RealmSnapshot {
             RealmChange::Group(group) => {
                 self.last_id = self.last_id.max(group.id.0);
                 Arc::make_mut(&mut self.groups).insert(group.id, Arc::from(group));
+                self.group_resolution = Arc::default();
             }
-            RealmChange::GroupRemoved(id) => drop(Arc::make_mut(&mut self.groups).remove(&id)),
+            RealmChange::GroupRemoved(id) => {
+                Arc::make_mut(&mut self.groups).remove(&id);
+                self.group_resolution = Arc::default();
+            }
             RealmChange::Item { kind, id, document } => {
                 let items = Arc::make_mut(&mut self.items);
                 match document {

@@ -1,4 +1,4 @@
-//! Roles of users, and the policies that name who may do something.
+//! Roles of users.
 
 use serde::{Deserialize, Serialize};
 
@@ -54,43 +54,6 @@ impl TryFrom<i64> for Role {
     }
 }
 
-/// The roles that have a permission, in the older form of permission settings. Their wire numbers differ between
-/// settings and are defined in the wire format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PermissionPolicy {
-    /// Guests too.
-    Everyone,
-    /// All but guests.
-    Members,
-    /// Moderators and above, and members whose account is old enough ([`User::is_full_member`]).
-    FullMembers,
-    /// Moderators and above.
-    Moderators,
-    /// Administrators and owners.
-    Administrators,
-    /// Owners.
-    Owners,
-    /// Nobody.
-    Nobody,
-}
-
-impl PermissionPolicy {
-    /// Returns whether the policy names this user now. `waiting_period_days` is the realm's threshold for full members.
-    #[must_use]
-    pub fn permits_user(self, user: &User, waiting_period_days: i64, now_s: i64) -> bool {
-        match self {
-            Self::Everyone => true,
-            Self::Members => user.role <= Role::Member,
-            Self::FullMembers => user.is_full_member(waiting_period_days, now_s),
-            Self::Moderators => user.role <= Role::Moderator,
-            Self::Administrators => user.role <= Role::Administrator,
-            Self::Owners => user.role == Role::Owner,
-            Self::Nobody => false,
-        }
-    }
-}
-
 impl User {
     /// Returns whether the user is a full member: a moderator or above, or a member for at least `waiting_period_days`.
     #[must_use]
@@ -118,26 +81,11 @@ mod tests {
     fn a_member_is_full_when_the_waiting_period_has_passed() {
         let mut user = testing::user(1, Role::Member);
         user.joined_s = 1_000;
-        assert!(!PermissionPolicy::FullMembers.permits_user(&user, 2, 1_000 + 2 * SECONDS_PER_DAY - 1));
-        assert!(PermissionPolicy::FullMembers.permits_user(&user, 2, 1_000 + 2 * SECONDS_PER_DAY));
+        assert!(!user.is_full_member(2, 1_000 + 2 * SECONDS_PER_DAY - 1));
+        assert!(user.is_full_member(2, 1_000 + 2 * SECONDS_PER_DAY));
         user.role = Role::Guest;
-        assert!(!PermissionPolicy::FullMembers.permits_user(&user, 0, i64::MAX));
+        assert!(!user.is_full_member(0, i64::MAX));
         user.role = Role::Moderator;
-        assert!(PermissionPolicy::FullMembers.permits_user(&user, 1_000, 1_000));
-    }
-
-    #[test]
-    fn a_policy_names_a_role_and_all_above_it() {
-        let permitted = |policy: PermissionPolicy| {
-            let users = Role::ALL.map(|role| testing::user(1, role));
-            users.iter().filter(|user| policy.permits_user(user, 0, user.joined_s)).count()
-        };
-        assert_eq!(permitted(PermissionPolicy::Everyone), 5);
-        assert_eq!(permitted(PermissionPolicy::Members), 4);
-        assert_eq!(permitted(PermissionPolicy::FullMembers), 4);
-        assert_eq!(permitted(PermissionPolicy::Moderators), 3);
-        assert_eq!(permitted(PermissionPolicy::Administrators), 2);
-        assert_eq!(permitted(PermissionPolicy::Owners), 1);
-        assert_eq!(permitted(PermissionPolicy::Nobody), 0);
+        assert!(user.is_full_member(1_000, 1_000));
     }
 }

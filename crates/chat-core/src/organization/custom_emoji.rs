@@ -10,9 +10,11 @@ use crate::event_log::event::{EventAudience, NewEvent};
 use crate::event_log::realm_commit::RealmCommit;
 use crate::limits::{MAX_CUSTOM_EMOJI, MAX_CUSTOM_EMOJI_NAME_CHARS};
 use crate::model::realm_change::{RealmChange, RealmItemKind};
+use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access::PermissionError;
+use crate::permission::group_settings::has_realm_permission;
 use crate::wire_format::realm_and_user_items;
 
 /// The folder of custom emoji images, relative to the realm's URL.
@@ -77,9 +79,7 @@ pub fn check_new_custom_emoji(
     if caller.is_guest() {
         return Err(PermissionError::GuestRefused.into());
     }
-    let permitted = realm
-        .realm()
-        .is_some_and(|realm| realm.rules.add_custom_emoji.permits_user(caller, realm.rules.waiting_period_days, now_s));
+    let permitted = has_realm_permission(realm, caller, RealmPermission::AddCustomEmoji, now_s);
     if !permitted {
         return Err(PermissionError::Insufficient.into());
     }

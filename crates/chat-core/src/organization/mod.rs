@@ -8,4 +8,5 @@ pub mod founding;
 pub mod images;
 pub mod linkifiers;
 pub mod permission_settings;
+pub mod policy_numbers;
 pub mod settings;

@@ -2,47 +2,19 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::group::{NOT_MENTIONERS, NOT_REMOVERS, SystemGroup};
-use crate::organization::settings::REALM_SETTINGS;
+use crate::model::group::{NOT_REMOVERS, SystemGroup};
+use crate::model::group_setting_rule::{CAN_MENTION_GROUP, GroupSettingRule};
+use crate::model::realm_permission::RealmPermission;
 
-/// The groups that one permission can be given to.
-struct Permission<'a> {
-    name: &'a str,
-    /// Whether groups that users made cannot have it.
-    system_only: bool,
-    refused: &'a [SystemGroup],
-    /// The group that has it unless another is chosen.
-    preset: SystemGroup,
-    /// The group that has it for a group of the system.
-    preset_of_system: Option<SystemGroup>,
-    /// When not empty, it can be given to these alone.
-    allowed: &'a [SystemGroup],
-}
+/// A permission of the organization that cannot be given to another group.
+const CAN_ACCESS_ALL_USERS: GroupSettingRule =
+    GroupSettingRule::new("can_access_all_users_group", &[], SystemGroup::Everyone).one_of(&[SystemGroup::Everyone]);
 
-impl Permission<'_> {
-    fn object(&self) -> Value {
-        let allows =
-            |group| !self.refused.contains(&group) && (self.allowed.is_empty() || self.allowed.contains(&group));
-        let allowed: Vec<&str> = self.allowed.iter().map(|group| group.wire_name()).collect();
-        json!({
-            "require_system_group": self.system_only,
-            "allow_internet_group": allows(SystemGroup::Internet),
-            "allow_owners_group": allows(SystemGroup::Owners),
-            "allow_nobody_group": allows(SystemGroup::Nobody),
-            "allow_everyone_group": allows(SystemGroup::Everyone),
-            "default_group_name": self.preset.wire_name(),
-            "default_for_system_groups": self.preset_of_system.map(SystemGroup::wire_name),
-            "id_field_name": format!("{}_id", self.name),
-            "allowed_system_groups": allowed,
-        })
-    }
-}
-
-/// Permissions of the organization that are told and cannot be given to another group.
-const FIXED: [(&str, SystemGroup); 2] = [
-    ("create_multiuse_invite_group", SystemGroup::Administrators),
-    ("can_access_all_users_group", SystemGroup::Everyone),
-];
+/// Who may unsubscribe others from a channel.
+const CAN_REMOVE_SUBSCRIBERS: GroupSettingRule = GroupSettingRule {
+    requires_system_group: true,
+    ..GroupSettingRule::new("can_remove_subscribers_group", NOT_REMOVERS, SystemGroup::Administrators)
+};
 
 /// Returns all supported permission settings of the realm, channels and user groups with the groups that each allows,
 /// as clients see them.
@@ -51,39 +23,29 @@ const FIXED: [(&str, SystemGroup); 2] = [
 /// Not specified; the keys are those existing clients know. What each says follows from the rules that check a choice.
 #[must_use]
 pub fn supported_permission_settings() -> Value {
-    let fixed = FIXED.iter().map(|(name, group)| Permission {
-        name,
-        system_only: true,
-        refused: &[],
-        preset: *group,
-        preset_of_system: None,
-        allowed: std::slice::from_ref(group),
-    });
-    let chosen = REALM_SETTINGS.iter().filter_map(|setting| {
-        let (refused, preset) = setting.group_rule()?;
-        let preset = SystemGroup::ALL.into_iter().find(|group| group.permission_policy() == preset)?;
-        let name = setting.name;
-        Some(Permission { name, system_only: true, refused, preset, preset_of_system: None, allowed: &[] })
-    });
-    let channel = Permission {
-        name: "can_remove_subscribers_group",
-        system_only: true,
-        refused: NOT_REMOVERS,
-        preset: SystemGroup::Administrators,
-        preset_of_system: None,
-        allowed: &[],
-    };
-    let group = Permission {
-        name: "can_mention_group",
-        system_only: false,
-        refused: NOT_MENTIONERS,
-        preset: SystemGroup::Everyone,
-        preset_of_system: Some(SystemGroup::Nobody),
-        allowed: &[],
-    };
-    json!({"realm": objects(fixed.chain(chosen)), "stream": objects([channel]), "group": objects([group])})
+    let realm = RealmPermission::ALL.iter().map(|permission| permission.rule());
+    json!({
+        "realm": objects(realm.chain([&CAN_ACCESS_ALL_USERS])),
+        "stream": objects([&CAN_REMOVE_SUBSCRIBERS]),
+        "group": objects([&CAN_MENTION_GROUP]),
+    })
 }
 
-fn objects<'a>(permissions: impl IntoIterator<Item = Permission<'a>>) -> Map<String, Value> {
-    permissions.into_iter().map(|permission| (permission.name.to_owned(), permission.object())).collect()
+fn objects<'a>(rules: impl IntoIterator<Item = &'a GroupSettingRule>) -> Map<String, Value> {
+    rules.into_iter().map(|rule| (rule.name.to_owned(), object(rule))).collect()
+}
+
+fn object(rule: &GroupSettingRule) -> Value {
+    let allowed: Vec<&str> = rule.allowed.iter().map(|group| group.wire_name()).collect();
+    json!({
+        "require_system_group": rule.requires_system_group,
+        "allow_internet_group": rule.allows(SystemGroup::Internet),
+        "allow_owners_group": rule.allows(SystemGroup::Owners),
+        "allow_nobody_group": rule.allows(SystemGroup::Nobody),
+        "allow_everyone_group": rule.allows(SystemGroup::Everyone),
+        "default_group_name": rule.default.wire_name(),
+        "default_for_system_groups": rule.default_for_system_groups.map(SystemGroup::wire_name),
+        "id_field_name": format!("{}_id", rule.name),
+        "allowed_system_groups": allowed,
+    })
 }

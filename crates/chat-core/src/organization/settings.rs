@@ -7,15 +7,17 @@ use serde_json::{Map, Value, json};
 
 use crate::event_log::event::{EventAudience, NewEvent};
 use crate::event_log::realm_commit::RealmCommit;
-use crate::id::UserGroupId;
-use crate::model::group::SystemGroup;
+use crate::model::group::GroupSettingChange;
 use crate::model::realm::{EditHistoryVisibility, Realm, RealmPermissionSettings};
 use crate::model::realm_change::RealmChange;
+use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
-use crate::model::role::PermissionPolicy;
 use crate::model::user::User;
+use crate::organization::policy_numbers::{self, PolicyNumbers};
 use crate::permission::access::{PermissionError, require_administrator, require_owner};
+use crate::permission::group_settings::{GroupSettingError, check_group_setting_change};
 use crate::text_processing::printable_names::{find_unprintable_in_name, find_unprintable_in_text};
+use crate::wire_format;
 
 /// The setting that is the organization's name.
 const NAME: &str = "name";
@@ -31,59 +33,6 @@ pub const UNLIMITED_RETENTION_DAYS: i64 = -1;
 
 /// Characters that are repeated of a value that is none.
 const SHOWN_MAX_CHARS: usize = 100;
-
-/// Numbers of most policies.
-const PLAIN: &[(i64, PermissionPolicy)] = &[
-    (1, PermissionPolicy::Members),
-    (2, PermissionPolicy::Administrators),
-    (3, PermissionPolicy::FullMembers),
-    (4, PermissionPolicy::Moderators),
-];
-/// Those of policies that may be nobody's.
-const OR_NOBODY: &[(i64, PermissionPolicy)] = &[
-    (1, PermissionPolicy::Members),
-    (2, PermissionPolicy::Administrators),
-    (3, PermissionPolicy::FullMembers),
-    (4, PermissionPolicy::Moderators),
-    (6, PermissionPolicy::Nobody),
-];
-/// Those of policies that may be guests' too.
-const OR_GUESTS: &[(i64, PermissionPolicy)] = &[
-    (1, PermissionPolicy::Members),
-    (2, PermissionPolicy::Administrators),
-    (3, PermissionPolicy::FullMembers),
-    (4, PermissionPolicy::Moderators),
-    (5, PermissionPolicy::Everyone),
-];
-const TOPICS: &[(i64, PermissionPolicy)] = &[
-    (1, PermissionPolicy::Members),
-    (2, PermissionPolicy::Administrators),
-    (3, PermissionPolicy::FullMembers),
-    (4, PermissionPolicy::Moderators),
-    (5, PermissionPolicy::Everyone),
-    (6, PermissionPolicy::Nobody),
-];
-const WEB_PUBLIC: &[(i64, PermissionPolicy)] = &[
-    (2, PermissionPolicy::Administrators),
-    (4, PermissionPolicy::Moderators),
-    (6, PermissionPolicy::Nobody),
-    (7, PermissionPolicy::Owners),
-];
-const WILDCARD: &[(i64, PermissionPolicy)] = &[
-    (1, PermissionPolicy::Everyone),
-    (2, PermissionPolicy::Members),
-    (3, PermissionPolicy::FullMembers),
-    (5, PermissionPolicy::Administrators),
-    (6, PermissionPolicy::Nobody),
-    (7, PermissionPolicy::Moderators),
-];
-/// The number between them lets some make one kind of bots and not the other, which no rule here distinguishes.
-const BOTS: &[(i64, PermissionPolicy)] = &[(1, PermissionPolicy::Members), (3, PermissionPolicy::Administrators)];
-
-/// Groups that cannot make channels.
-const NO_MAKERS: &[SystemGroup] = &[SystemGroup::Nobody, SystemGroup::Everyone, SystemGroup::Internet];
-/// Groups whose members cannot write to people.
-const NO_WRITERS: &[SystemGroup] = &[SystemGroup::Internet];
 
 /// A setting of the organization: its name and type.
 #[derive(Debug)]
@@ -111,10 +60,10 @@ pub enum RealmSettingType {
     Keep(fn(&mut RealmPermissionSettings) -> &mut i64),
     /// One of some words.
     Word(WordSetting),
-    /// The number of a policy.
-    Policy(&'static [(i64, PermissionPolicy)], fn(&mut RealmPermissionSettings) -> &mut PermissionPolicy),
-    /// The number of a group of the system, but for some.
-    Group(&'static [SystemGroup], fn(&mut RealmPermissionSettings) -> &mut PermissionPolicy),
+    /// The number of a policy, which sets permissions.
+    Policy(&'static PolicyNumbers),
+    /// The group that has a permission.
+    Group(RealmPermission),
 }
 
 /// How a setting that is one of some words is read and written.
@@ -150,6 +99,15 @@ const fn for_owners(setting: RealmSetting) -> RealmSetting {
     RealmSetting { owners_only: true, ..setting }
 }
 
+const fn policy(numbers: &'static PolicyNumbers) -> RealmSetting {
+    setting(numbers.name, RealmSettingType::Policy(numbers))
+}
+
+const fn group(permission: RealmPermission) -> RealmSetting {
+    let setting = in_dict(setting(permission.rule().name, RealmSettingType::Group(permission)));
+    if permission.is_owners_choice() { for_owners(setting) } else { setting }
+}
+
 /// All settings of the organization that can be changed.
 ///
 /// # Source
@@ -162,7 +120,7 @@ pub const REALM_SETTINGS: &[RealmSetting] = &[
     in_dict(setting("message_content_edit_limit_seconds", RealmSettingType::Limit(|rules| &mut rules.edit_limit_s))),
     setting("require_e2ee_push_notifications", RealmSettingType::Switch(|rules| &mut rules.require_e2ee_push)),
     setting(EDIT_HISTORY, RealmSettingType::Word(EDIT_HISTORY_VISIBILITY)),
-    in_dict(setting("edit_topic_policy", RealmSettingType::Policy(TOPICS, |rules| &mut rules.edit_topic))),
+    in_dict(policy(policy_numbers::EDIT_TOPIC)),
     setting("message_content_delete_limit_seconds", RealmSettingType::Limit(|rules| &mut rules.delete_limit_s)),
     setting(
         "move_messages_within_stream_limit_seconds",
@@ -172,21 +130,15 @@ pub const REALM_SETTINGS: &[RealmSetting] = &[
         "move_messages_between_streams_limit_seconds",
         RealmSettingType::Limit(|rules| &mut rules.move_channel_limit_s),
     ),
-    setting("delete_own_message_policy", RealmSettingType::Policy(OR_GUESTS, |rules| &mut rules.delete_own_message)),
-    setting(
-        "move_messages_between_streams_policy",
-        RealmSettingType::Policy(OR_NOBODY, |rules| &mut rules.move_between_channels),
-    ),
-    setting(
-        "create_web_public_stream_policy",
-        RealmSettingType::Policy(WEB_PUBLIC, |rules| &mut rules.create_web_public_channel),
-    ),
-    setting("invite_to_stream_policy", RealmSettingType::Policy(PLAIN, |rules| &mut rules.subscribe_others)),
-    for_owners(setting("invite_to_realm_policy", RealmSettingType::Policy(OR_NOBODY, |rules| &mut rules.invite))),
-    setting("add_custom_emoji_policy", RealmSettingType::Policy(PLAIN, |rules| &mut rules.add_custom_emoji)),
-    setting("user_group_edit_policy", RealmSettingType::Policy(PLAIN, |rules| &mut rules.edit_groups)),
-    setting("bot_creation_policy", RealmSettingType::Policy(BOTS, |rules| &mut rules.create_bots)),
-    setting("wildcard_mention_policy", RealmSettingType::Policy(WILDCARD, |rules| &mut rules.wildcard_mention)),
+    policy(policy_numbers::DELETE_OWN_MESSAGE),
+    policy(policy_numbers::MOVE_BETWEEN_CHANNELS),
+    policy(policy_numbers::CREATE_WEB_PUBLIC_CHANNEL),
+    policy(policy_numbers::SUBSCRIBE_OTHERS),
+    for_owners(policy(policy_numbers::INVITE)),
+    policy(policy_numbers::ADD_CUSTOM_EMOJI),
+    policy(policy_numbers::CREATE_GROUPS),
+    policy(policy_numbers::CREATE_BOTS),
+    policy(policy_numbers::MENTION_MANY_USERS),
     for_owners(setting(
         "emails_restricted_to_domains",
         RealmSettingType::Switch(|rules| &mut rules.emails_restricted_to_domains),
@@ -197,26 +149,48 @@ pub const REALM_SETTINGS: &[RealmSetting] = &[
     )),
     for_owners(setting("waiting_period_threshold", RealmSettingType::Days(|rules| &mut rules.waiting_period_days))),
     for_owners(setting("message_retention_days", RealmSettingType::Keep(|rules| &mut rules.message_retention_days))),
-    in_dict(setting(
-        "can_create_public_channel_group",
-        RealmSettingType::Group(NO_MAKERS, |rules| &mut rules.create_public_channel),
-    )),
-    in_dict(setting(
-        "can_create_private_channel_group",
-        RealmSettingType::Group(NO_MAKERS, |rules| &mut rules.create_private_channel),
-    )),
-    in_dict(setting(
-        "direct_message_initiator_group",
-        RealmSettingType::Group(NO_WRITERS, |rules| &mut rules.initiate_direct_messages),
-    )),
-    in_dict(setting(
-        "direct_message_permission_group",
-        RealmSettingType::Group(NO_WRITERS, |rules| &mut rules.direct_messages),
-    )),
+    group(RealmPermission::CreatePublicChannel),
+    group(RealmPermission::CreatePrivateChannel),
+    group(RealmPermission::CreateWebPublicChannel),
+    group(RealmPermission::DirectMessages),
+    group(RealmPermission::InitiateDirectMessages),
+    group(RealmPermission::DeleteAnyMessage),
+    group(RealmPermission::DeleteOwnMessage),
+    group(RealmPermission::CreateGroups),
+    group(RealmPermission::ManageAllGroups),
+    group(RealmPermission::AddCustomEmoji),
+    group(RealmPermission::MoveBetweenChannels),
+    group(RealmPermission::CreateReusableInvitation),
+    group(RealmPermission::MoveBetweenTopics),
+    group(RealmPermission::Invite),
+    group(RealmPermission::SubscribeOthers),
+    group(RealmPermission::CreateBots),
+    group(RealmPermission::CreateWriteOnlyBots),
+    group(RealmPermission::SummarizeTopics),
+    group(RealmPermission::MentionManyUsers),
+    group(RealmPermission::ManageBilling),
+    group(RealmPermission::ResolveTopics),
+    group(RealmPermission::SetTopicsPolicy),
+    group(RealmPermission::SetDeleteMessagePolicy),
 ];
 
-/// A new value of an organization setting, of the JSON type that its [`RealmSettingType`] requires.
-pub type RealmSettingChange = (&'static RealmSetting, Value);
+/// A new value of an organization setting.
+pub type RealmSettingChange = (&'static RealmSetting, RealmSettingValue);
+
+/// What a setting of the organization shall be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RealmSettingValue {
+    /// A value of the JSON type that the [`RealmSettingType`] requires.
+    Plain(Value),
+    /// The group of a [`RealmSettingType::Group`].
+    Group(GroupSettingChange),
+}
+
+impl<T: Into<Value>> From<T> for RealmSettingValue {
+    fn from(value: T) -> Self {
+        Self::Plain(value.into())
+    }
+}
 
 /// The reason why the settings of the organization are not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -255,20 +229,9 @@ pub enum OrganizationError {
     /// None of the words it can be.
     #[error("Invalid {0}")]
     UnknownWord(&'static str),
-    /// There is no such group.
-    #[error("Invalid user group")]
-    NoGroup,
-    /// A group that users made.
-    #[error("'{0}' must be a system user group.")]
-    NotOfSystem(&'static str),
-    /// A group that cannot do this.
-    #[error("'{name}' setting cannot be set to '{}' group.", group.wire_name())]
-    GroupRefused {
-        /// The setting.
-        name: &'static str,
-        /// The group.
-        group: SystemGroup,
-    },
+    /// A permission cannot be given to the group.
+    #[error(transparent)]
+    GroupSetting(#[from] GroupSettingError),
 }
 
 /// Changes settings of the organization and notifies all users. Returns what changed as a response repeats it: of
@@ -290,15 +253,23 @@ pub fn change_realm_settings(
     let (mut now, mut repeated) = (before.clone(), Map::new());
     for (setting, value) in changes {
         let last = now.clone();
-        setting.put(realm, value, &mut now)?;
+        match (&setting.kind, value) {
+            (RealmSettingType::Group(permission), RealmSettingValue::Group(change)) => {
+                let stored = permission.value_mut(&mut now.rules);
+                *stored = check_group_setting_change(realm, permission.rule(), stored, change)?;
+            }
+            (_, RealmSettingValue::Plain(value)) => setting.put(value, &mut now)?,
+            (_, RealmSettingValue::Group(_)) => return Err(OrganizationError::NotListed(setting.name)),
+        }
         if now != last {
-            commit.events.push(setting_event(setting, value));
-            commit.events.extend(former_edit_history_event(&last, &now));
             let is_text = matches!(setting.kind, RealmSettingType::Text(..));
-            repeated.insert(setting.name.to_owned(), if is_text { json!("updated") } else { value.clone() });
+            let value = if is_text { json!("updated") } else { setting.wire_value(realm, &now) };
+            repeated.insert(setting.name.to_owned(), value);
         }
     }
     if now != *before {
+        commit.events.extend(differences(realm, before, &now));
+        commit.events.extend(former_edit_history_event(before, &now));
         commit.changes.push(RealmChange::Realm(Box::new(now)));
     }
     Ok(repeated)
@@ -311,6 +282,15 @@ fn former_edit_history_event(before: &Realm, now: &Realm) -> Option<NewEvent> {
     (shows(before) != shows(now)).then(|| NewEvent::same_for_everyone(EventAudience::Everyone, event))
 }
 
+/// Returns the events of everything that is different, policy numbers of older clients included.
+fn differences(realm: &RealmSnapshot, before: &Realm, after: &Realm) -> Vec<NewEvent> {
+    let event = |setting: &RealmSetting| {
+        let value = setting.wire_value(realm, after);
+        (value != setting.wire_value(realm, before)).then(|| setting_event(setting, &value))
+    };
+    REALM_SETTINGS.iter().filter_map(event).collect()
+}
+
 fn setting_event(setting: &RealmSetting, value: &Value) -> NewEvent {
     let event = if setting.is_told_in_a_dict {
         json!({"type": "realm", "op": "update_dict", "property": "default", "data": {setting.name: value}})
@@ -321,39 +301,29 @@ fn setting_event(setting: &RealmSetting, value: &Value) -> NewEvent {
 }
 
 impl RealmSetting {
-    /// Returns what was chosen, in the form in which it is given; `None` for a policy that has no number.
+    /// Returns the value in the form in which it is set; `None` for a policy that has no number, and for groups.
     pub(crate) fn chosen(&self, realm: &Realm) -> Option<Value> {
-        let mut realm = realm.clone();
-        Some(match &self.kind {
-            RealmSettingType::Text(_, field) => field(&mut realm).as_str().into(),
-            RealmSettingType::Switch(field) => (*field(&mut realm.rules)).into(),
-            RealmSettingType::Days(field) => (*field(&mut realm.rules)).into(),
-            RealmSettingType::Limit(field) => (*field(&mut realm.rules)).into(),
-            RealmSettingType::Keep(field) => (*field(&mut realm.rules)).into(),
-            RealmSettingType::Word(word) => (word.get)(&realm.rules).into(),
-            RealmSettingType::Policy(numbers, field) => {
-                let policy = *field(&mut realm.rules);
-                numbers.iter().find(|(_, known)| *known == policy)?.0.into()
-            }
-            RealmSettingType::Group(..) => return None,
-        })
-    }
-
-    /// Returns the groups of the system that it cannot be given to, and the one that has it in a new organization;
-    /// `None` for a setting that is not given to a group.
-    pub(crate) fn group_rule(&self) -> Option<(&'static [SystemGroup], PermissionPolicy)> {
         match &self.kind {
-            RealmSettingType::Group(refused, field) => Some((refused, *field(&mut RealmPermissionSettings::default()))),
-            _ => None,
+            RealmSettingType::Policy(numbers) => numbers.exact_number(&realm.rules).map(Value::from),
+            RealmSettingType::Group(_) => None,
+            kind => Some(plain_value(kind, realm)),
         }
     }
 
-    pub(crate) fn put(
-        &'static self,
-        snapshot: &RealmSnapshot,
-        value: &Value,
-        realm: &mut Realm,
-    ) -> Result<(), OrganizationError> {
+    /// Returns the value as clients see it.
+    fn wire_value(&self, snapshot: &RealmSnapshot, realm: &Realm) -> Value {
+        match &self.kind {
+            RealmSettingType::Policy(numbers) => numbers.shown_number(&realm.rules).into(),
+            RealmSettingType::Group(permission) => wire_format::group_setting(snapshot, permission.value(&realm.rules)),
+            kind => plain_value(kind, realm),
+        }
+    }
+
+    /// Sets the value of a setting that is not given to a group.
+    ///
+    /// # Errors
+    /// See [`OrganizationError`].
+    pub(crate) fn put(&'static self, value: &Value, realm: &mut Realm) -> Result<(), OrganizationError> {
         let name = self.name;
         match &self.kind {
             RealmSettingType::Text(limit, field) => {
@@ -392,22 +362,24 @@ impl RealmSetting {
                     return Err(OrganizationError::UnknownWord(name));
                 }
             }
-            RealmSettingType::Policy(numbers, field) => {
-                let found = numbers.iter().find(|(number, _)| Some(*number) == value.as_i64());
-                let (_, policy) = found.ok_or(OrganizationError::NotListed(name))?;
-                *field(&mut realm.rules) = *policy;
+            RealmSettingType::Policy(numbers) => {
+                numbers.put(value.as_i64(), &mut realm.rules).ok_or(OrganizationError::NotListed(name))?;
             }
-            RealmSettingType::Group(refused, field) => {
-                let group = snapshot.group(UserGroupId(value.as_i64().unwrap_or_default()));
-                let group = group.ok_or(OrganizationError::NoGroup)?;
-                let group = group.system.ok_or(OrganizationError::NotOfSystem(name))?;
-                if refused.contains(&group) {
-                    return Err(OrganizationError::GroupRefused { name, group });
-                }
-                *field(&mut realm.rules) = group.permission_policy();
-            }
+            RealmSettingType::Group(_) => return Err(OrganizationError::NotListed(name)),
         }
         Ok(())
+    }
+}
+
+fn plain_value(kind: &RealmSettingType, realm: &Realm) -> Value {
+    let mut realm = realm.clone();
+    match kind {
+        RealmSettingType::Text(_, field) => field(&mut realm).as_str().into(),
+        RealmSettingType::Switch(field) => (*field(&mut realm.rules)).into(),
+        RealmSettingType::Days(field) | RealmSettingType::Keep(field) => (*field(&mut realm.rules)).into(),
+        RealmSettingType::Limit(field) => (*field(&mut realm.rules)).into(),
+        RealmSettingType::Word(word) => (word.get)(&realm.rules).into(),
+        RealmSettingType::Policy(_) | RealmSettingType::Group(_) => Value::Null,
     }
 }
 
@@ -421,23 +393,9 @@ fn bad_limit(name: &'static str, value: &Value) -> OrganizationError {
 mod tests {
     use super::*;
     use crate::event_log::event::EventBody;
-    use crate::id::UserId;
-    use crate::model::group::{GroupSettingValue, UserGroup};
+    use crate::id::{UserGroupId, UserId};
+    use crate::model::group::{GroupSettingValue, SystemGroup};
     use crate::testing;
-
-    fn group(id: i64, system: Option<SystemGroup>) -> RealmChange {
-        RealmChange::Group(Box::new(UserGroup {
-            id: UserGroupId(id),
-            name: system.map_or("club", SystemGroup::wire_name).to_owned(),
-            description: String::new(),
-            system,
-            members: Vec::new(),
-            subgroups: Vec::new(),
-            can_mention: GroupSettingValue::Group(UserGroupId(id)),
-            is_deactivated: false,
-            origin: None,
-        }))
-    }
 
     fn of_name(name: &str) -> &'static RealmSetting {
         REALM_SETTINGS.iter().find(|setting| setting.name == name).unwrap()
@@ -447,12 +405,19 @@ mod tests {
         caller: i64,
         requested: &[(&str, Value)],
     ) -> Result<(Map<String, Value>, RealmCommit), OrganizationError> {
-        let groups = (30..).zip(SystemGroup::ALL).map(|(id, system)| group(id, Some(system)));
-        let realm = testing::realm(RealmPermissionSettings::default(), groups.chain([group(40, None)]).collect());
-        let requested: Vec<RealmSettingChange> =
-            requested.iter().map(|(name, value)| (of_name(name), value.clone())).collect();
+        let requested: Vec<_> = requested.iter().map(|(name, value)| (of_name(name), value.clone().into())).collect();
+        decided(caller, &requested)
+    }
+
+    fn decided(
+        caller: i64,
+        requested: &[RealmSettingChange],
+    ) -> Result<(Map<String, Value>, RealmCommit), OrganizationError> {
+        let club = RealmChange::Group(Box::new(testing::group(50, None)));
+        let groups = testing::system_groups().chain([club]);
+        let realm = testing::realm(RealmPermissionSettings::default(), groups.collect());
         let mut commit = RealmCommit::default();
-        let repeated = change_realm_settings(&realm, realm.user(UserId(caller)).unwrap(), &requested, &mut commit)?;
+        let repeated = change_realm_settings(&realm, realm.user(UserId(caller)).unwrap(), requested, &mut commit)?;
         Ok((repeated, commit))
     }
 
@@ -492,53 +457,76 @@ mod tests {
         assert!(repeated.is_empty() && commit.changes.is_empty() && commit.events.is_empty());
     }
 
-    #[test]
-    fn each_number_of_each_policy_is_a_rule_and_no_other_number_is() {
-        for setting in REALM_SETTINGS {
-            let RealmSettingType::Policy(numbers, field) = &setting.kind else { continue };
-            for number in 0..9 {
-                let found = changed(1, &[(setting.name, json!(number))]);
-                let Some((_, policy)) = numbers.iter().find(|(known, _)| *known == number) else {
-                    assert_eq!(found.unwrap_err(), OrganizationError::NotListed(setting.name));
-                    continue;
-                };
-                let (_, commit) = found.unwrap();
-                let mut now =
-                    if commit.changes.is_empty() { RealmPermissionSettings::default() } else { rules(&commit) };
-                assert_eq!(field(&mut now), policy, "{} {number}", setting.name);
-            }
-        }
+    /// The events of a change by the owner.
+    fn events(requested: &[RealmSettingChange]) -> Vec<Value> {
+        let (_, commit) = decided(1, requested).unwrap();
+        let body = |event: NewEvent| match event.body {
+            EventBody::Plain { event, .. } => event,
+            _ => unreachable!("no message is sent"),
+        };
+        commit.events.into_iter().map(body).collect()
+    }
+
+    fn to_group(id: i64) -> RealmSettingValue {
+        RealmSettingValue::Group(GroupSettingChange { new: GroupSettingValue::Group(UserGroupId(id)), old: None })
     }
 
     #[test]
-    fn a_permission_goes_to_a_group_of_the_system_that_can_have_it() {
-        let outcome = |name, id: i64| match changed(2, &[(name, json!(id))]) {
-            Ok((_, commit)) => format!("{:?}", rules(&commit)),
-            Err(refused) => refused.to_string(),
+    fn older_clients_hear_the_number_and_newer_ones_the_group_whichever_is_set() {
+        let number =
+            |value| json!({"type": "realm", "op": "update", "property": "invite_to_realm_policy", "value": value});
+        let group = |value| {
+            let data = json!({"can_invite_users_group": value});
+            json!({"type": "realm", "op": "update_dict", "property": "default", "data": data})
         };
-        let admins = RealmPermissionSettings {
-            create_public_channel: PermissionPolicy::Administrators,
-            ..RealmPermissionSettings::default()
+        let set = |name, value: RealmSettingValue| events(&[(of_name(name), value)]);
+        assert_eq!(set("invite_to_realm_policy", json!(6).into()), [number(6), group(30)]);
+        assert_eq!(set("can_invite_users_group", to_group(32)), [number(2), group(32)]);
+        // Older clients see members in a group that they have no number for.
+        assert_eq!(set("can_invite_users_group", to_group(50)), [group(50)]);
+        assert_eq!(set("can_invite_users_group", to_group(35)), [] as [Value; 0]);
+    }
+
+    #[test]
+    fn a_number_for_topics_sets_who_resolves_them_and_a_group_does_not() {
+        let (_, commit) = changed(1, &[("edit_topic_policy", json!(4))]).unwrap();
+        let now = rules(&commit);
+        let both = [now.edit_topic, now.resolve_topics];
+        assert_eq!(both, [SystemGroup::Moderators, SystemGroup::Moderators].map(Into::into));
+        let topics = (of_name("can_move_messages_between_topics_group"), to_group(50));
+        let now = rules(&decided(1, &[topics]).unwrap().1);
+        let both = [now.edit_topic, now.resolve_topics];
+        assert_eq!(both, [GroupSettingValue::Group(UserGroupId(50)), SystemGroup::Everyone.into()]);
+    }
+
+    #[test]
+    fn a_number_for_bots_sets_both_kinds() {
+        let kinds = |number: i64| {
+            let (_, commit) = changed(1, &[("bot_creation_policy", json!(number))]).unwrap();
+            let now = if commit.changes.is_empty() { RealmPermissionSettings::default() } else { rules(&commit) };
+            [now.create_bots, now.create_write_only_bots]
         };
-        assert_eq!(outcome("can_create_public_channel_group", 32), format!("{admins:?}"));
-        let nobody =
-            RealmPermissionSettings { direct_messages: PermissionPolicy::Nobody, ..RealmPermissionSettings::default() };
-        assert_eq!(outcome("direct_message_permission_group", 30), format!("{nobody:?}"));
-        let refused = "'can_create_private_channel_group' setting cannot be set to 'role:everyone' group.";
-        assert_eq!(outcome("can_create_private_channel_group", 36), refused);
-        let refused = "'direct_message_initiator_group' setting cannot be set to 'role:internet' group.";
-        assert_eq!(outcome("direct_message_initiator_group", 37), refused);
-        assert_eq!(outcome("direct_message_initiator_group", 99), "Invalid user group");
-        let refused = "'direct_message_initiator_group' must be a system user group.";
-        assert_eq!(outcome("direct_message_initiator_group", 40), refused);
+        let (members, administrators) = (SystemGroup::Members.into(), SystemGroup::Administrators.into());
+        assert_eq!(kinds(1), [members, SystemGroup::Members.into()]);
+        assert_eq!(kinds(2), [administrators, SystemGroup::Members.into()]);
+        assert_eq!(kinds(3), [SystemGroup::Administrators, SystemGroup::Administrators].map(Into::into));
     }
 
     #[test]
     fn some_choices_are_owners_and_none_is_a_moderators() {
-        for name in ["invite_to_realm_policy", "waiting_period_threshold"] {
-            let refused = changed(2, &[(name, json!(2))]).unwrap_err();
+        let choices =
+            ["invite_to_realm_policy", "waiting_period_threshold"].map(|name| (of_name(name), json!(2).into()));
+        let groups = [
+            "can_create_groups",
+            "can_manage_all_groups",
+            "create_multiuse_invite_group",
+            "can_invite_users_group",
+            "can_manage_billing_group",
+        ];
+        for choice in choices.into_iter().chain(groups.map(|name| (of_name(name), to_group(50)))) {
+            let refused = decided(2, std::slice::from_ref(&choice)).unwrap_err();
             assert_eq!(refused, OrganizationError::NotAllowed(PermissionError::OwnerRequired));
-            assert!(changed(1, &[(name, json!(2))]).is_ok());
+            assert!(decided(1, &[choice]).is_ok());
         }
         let refused = changed(3, &[]).unwrap_err();
         assert_eq!(refused, OrganizationError::NotAllowed(PermissionError::AdministratorRequired));

@@ -308,9 +308,10 @@ mod tests {
     use super::*;
     use crate::id::EventId;
     use crate::model::channel::{Channel, ChannelPostPolicy, ChannelPrivacy};
+    use crate::model::group::SystemGroup;
     use crate::model::realm::RealmPermissionSettings;
     use crate::model::realm_change::RealmChange;
-    use crate::model::role::{PermissionPolicy, Role};
+    use crate::model::role::Role;
     use crate::testing::{self, NOW_S};
 
     fn chose(user: i64, setting: &str) -> RealmChange {
@@ -414,8 +415,10 @@ mod tests {
 
     #[test]
     fn what_may_not_be_written_is_not_announced() {
-        let rules =
-            RealmPermissionSettings { direct_messages: PermissionPolicy::Nobody, ..RealmPermissionSettings::default() };
+        let rules = RealmPermissionSettings {
+            direct_messages: SystemGroup::Nobody.into(),
+            ..RealmPermissionSettings::default()
+        };
         let realm = testing::realm(rules, Vec::new());
         assert_eq!(
             create_direct_typing_notification(

@@ -1,10 +1,11 @@
 //! Who may make channels, and put users in and out of them.
 
 use crate::model::channel::{Channel, ChannelPrivacy};
+use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
-use crate::model::role::PermissionPolicy;
 use crate::model::user::User;
 use crate::permission::access::{ReadableHistory, readable_history};
+use crate::permission::group_settings::has_realm_permission;
 
 /// The reason why a channel may not be created, or subscriptions not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,17 +31,17 @@ pub fn may_create_channel(
     privacy: ChannelPrivacy,
     now_s: i64,
 ) -> Result<(), MembershipChangeError> {
-    let policy = realm.realm().map_or(PermissionPolicy::Nobody, |realm| match privacy {
-        ChannelPrivacy::WebPublic => realm.rules.create_web_public_channel,
-        ChannelPrivacy::Public => realm.rules.create_public_channel,
+    let permission = match privacy {
+        ChannelPrivacy::WebPublic => RealmPermission::CreateWebPublicChannel,
+        ChannelPrivacy::Public => RealmPermission::CreatePublicChannel,
         ChannelPrivacy::PrivateSharedHistory | ChannelPrivacy::PrivateProtectedHistory => {
-            realm.rules.create_private_channel
+            RealmPermission::CreatePrivateChannel
         }
-    });
+    };
     if user.is_guest() {
         return Err(MembershipChangeError::GuestRefused);
     }
-    permitted(realm, user, policy, now_s)
+    permitted(realm, user, permission, now_s)
 }
 
 /// Checks whether the user may subscribe to the channel, archived or not: one that they may read, or a private one to which they are
@@ -83,7 +84,7 @@ pub fn may_add_subscribers_anywhere(
     if user.is_guest() {
         return Err(MembershipChangeError::GuestRefused);
     }
-    permitted(realm, user, realm.realm().map_or(PermissionPolicy::Nobody, |realm| realm.rules.subscribe_others), now_s)
+    permitted(realm, user, RealmPermission::SubscribeOthers, now_s)
 }
 
 /// Checks whether the user may unsubscribe others from the channel. Everybody may unsubscribe themselves.
@@ -104,11 +105,11 @@ pub fn may_remove_subscribers(
 fn permitted(
     realm: &RealmSnapshot,
     user: &User,
-    policy: PermissionPolicy,
+    permission: RealmPermission,
     now_s: i64,
 ) -> Result<(), MembershipChangeError> {
-    let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
-    if policy.permits_user(user, waiting_days, now_s) { Ok(()) } else { Err(MembershipChangeError::Insufficient) }
+    let permitted = has_realm_permission(realm, user, permission, now_s);
+    if permitted { Ok(()) } else { Err(MembershipChangeError::Insufficient) }
 }
 
 #[cfg(test)]

@@ -4,4 +4,5 @@ pub mod access;
 pub mod account_administration;
 pub mod authentication;
 pub mod channel_membership;
+pub mod group_settings;
 pub mod send_message;

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use crate::id::{ChannelId, UserId};
 use crate::limits::MAX_DIRECT_MESSAGE_USERS;
 use crate::model::channel::{Channel, ChannelPostPolicy};
+use crate::model::group::SystemGroup;
+use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
-use crate::model::role::{PermissionPolicy, Role};
+use crate::model::role::Role;
 use crate::model::user::User;
 use crate::permission::access::{may_know_channel_name, participates_in_channel};
+use crate::permission::group_settings::has_realm_permission;
 use crate::text_processing::search_words::escape_html;
 
 /// Subscribers above which mentioning everybody needs a permission. Not specified; the number existing servers use.
@@ -180,9 +183,7 @@ pub fn may_mention_wildcard(
         WildcardMention::Channel => (realm.subscriber_count(channel), SendError::ChannelWildcardRefused),
         WildcardMention::Topic(participants) => (participants, SendError::TopicWildcardRefused),
     };
-    let permitted = realm
-        .realm()
-        .is_some_and(|realm| realm.rules.wildcard_mention.permits_user(sender, realm.rules.waiting_period_days, now_s));
+    let permitted = has_realm_permission(realm, sender, RealmPermission::MentionManyUsers, now_s);
     if permitted || reached <= LARGE_CHANNEL { Ok(()) } else { Err(refusal) }
 }
 
@@ -227,14 +228,14 @@ fn check_direct_policies(
     // One's own notes, and what the realm's own bots are told, nobody has to permit.
     let exempt = others == 0 || users.iter().any(|user| user.bot.as_ref().is_some_and(|bot| bot.owner_id.is_none()));
     let Some(rules) = realm.realm().map(|realm| &realm.rules).filter(|_| !exempt) else { return Ok(()) };
-    let permits = |policy: PermissionPolicy, user: &User| policy.permits_user(user, rules.waiting_period_days, now_s);
-    if rules.direct_messages == PermissionPolicy::Nobody {
+    let permits = |user: &User, permission| has_realm_permission(realm, user, permission, now_s);
+    if rules.direct_messages == SystemGroup::Nobody.into() {
         return Err(SendError::DirectDisabled);
     }
-    if !users.iter().any(|user| permits(rules.direct_messages, user)) {
+    if !users.iter().any(|user| permits(user, RealmPermission::DirectMessages)) {
         return Err(SendError::DirectNotAuthorized);
     }
-    if is_new && !permits(rules.initiate_direct_messages, sender) {
+    if is_new && !permits(sender, RealmPermission::InitiateDirectMessages) {
         return Err(SendError::DirectNotInitiated);
     }
     Ok(())
@@ -352,8 +353,10 @@ mod tests {
 
     #[test]
     fn a_realm_may_have_no_direct_messages_but_ones_own_notes() {
-        let rules =
-            RealmPermissionSettings { direct_messages: PermissionPolicy::Nobody, ..RealmPermissionSettings::default() };
+        let rules = RealmPermissionSettings {
+            direct_messages: SystemGroup::Nobody.into(),
+            ..RealmPermissionSettings::default()
+        };
         let realm = testing::realm(rules, Vec::new());
         let owner = realm.user(UserId(1)).unwrap();
         assert_eq!(
@@ -366,8 +369,8 @@ mod tests {
     #[test]
     fn one_user_of_a_conversation_suffices_to_permit_it_but_not_to_begin_it() {
         let rules = RealmPermissionSettings {
-            direct_messages: PermissionPolicy::Administrators,
-            initiate_direct_messages: PermissionPolicy::Moderators,
+            direct_messages: SystemGroup::Administrators.into(),
+            initiate_direct_messages: SystemGroup::Moderators.into(),
             ..RealmPermissionSettings::default()
         };
         let realm = testing::realm(rules, Vec::new());

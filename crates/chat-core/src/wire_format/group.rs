@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::id::UserId;
-use crate::model::group::UserGroup;
+use crate::model::group::{GroupSettingValue, UserGroup};
 use crate::model::realm_snapshot::RealmSnapshot;
 
 /// Returns the user group object of the wire. The members of a system group follow from roles and account ages at
@@ -21,11 +21,20 @@ pub fn user_group_object(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -
         "members": direct_group_members(realm, group, now_s),
         "direct_subgroup_ids": group.subgroups,
         "is_system_group": group.system.is_some(),
-        "can_mention_group": group.can_mention,
+        "can_mention_group": group_setting(realm, &group.can_mention),
         "deactivated": group.is_deactivated,
         "creator_id": group.origin.map(|origin| origin.creator_id),
         "date_created": group.origin.map(|origin| origin.created_s),
     })
+}
+
+/// Returns the value of a group setting on the wire: the id of a group, or the ids of users and groups.
+#[must_use]
+pub fn group_setting(realm: &RealmSnapshot, value: &GroupSettingValue) -> Value {
+    match value {
+        GroupSettingValue::System(system) => json!(realm.system_group(*system).map(|group| group.id)),
+        other => json!(other),
+    }
 }
 
 /// Returns the direct members of the group, in ascending order.
@@ -45,7 +54,7 @@ pub fn direct_group_members(realm: &RealmSnapshot, group: &UserGroup, now_s: i64
 mod tests {
     use super::*;
     use crate::id::UserGroupId;
-    use crate::model::group::{GroupSettingValue, SystemGroup};
+    use crate::model::group::SystemGroup;
     use crate::model::realm::RealmPermissionSettings;
     use crate::model::realm_change::RealmChange;
     use crate::model::role::Role;

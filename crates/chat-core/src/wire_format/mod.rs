@@ -13,7 +13,7 @@ mod user;
 pub mod user_settings;
 
 pub use bot::bot_object;
-pub use group::user_group_object;
+pub use group::{group_setting, user_group_object};
 pub use message_parts::{DisplayRecipient, DisplayUser, MessageFormat, MessageSender, TopicLinkObject};
 pub use text::{MessageJson, MessageWithCachedJson};
 pub use user::{

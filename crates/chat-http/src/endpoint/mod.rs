@@ -15,6 +15,7 @@ pub(crate) mod events;
 pub(crate) mod fetch_api_key;
 pub(crate) mod flags;
 mod form_page;
+mod group_setting;
 pub(crate) mod health;
 pub(crate) mod home;
 pub(crate) mod icon;

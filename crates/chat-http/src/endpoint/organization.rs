@@ -3,7 +3,7 @@
 use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::organization::settings::{
-    self, REALM_SETTINGS, RealmSettingChange, RealmSettingType, UNLIMITED_RETENTION_DAYS,
+    self, REALM_SETTINGS, RealmSettingChange, RealmSettingType, RealmSettingValue, UNLIMITED_RETENTION_DAYS,
 };
 use chat_core::permission::access;
 use serde_json::Value;
@@ -11,8 +11,9 @@ use serde_json::Value;
 use crate::api_call::{ApiCall, endpoint};
 use crate::api_response::ApiResponsePayload;
 use crate::authentication::AuthenticatedCaller;
+use crate::endpoint::group_setting::RealmGroupSettingParam;
 use crate::error::ApiError;
-use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
+use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member};
 use crate::params::{EndpointParams, FromJson, JsonParam, ParamError, ParamReader, ParamValuePath, TextParam};
 use crate::routes::{Routes, patch};
 
@@ -31,33 +32,31 @@ impl EndpointParams for UpdateOrganizationParams {
             let name = setting.name;
             let value = match setting.kind {
                 RealmSettingType::Text(..) | RealmSettingType::Word(_) => {
-                    reader.optional::<TextParam>(name)?.map(Value::from)
+                    reader.optional::<TextParam>(name)?.map(RealmSettingValue::from)
                 }
-                RealmSettingType::Switch(_) => reader.optional::<JsonParam<bool>>(name)?.map(Value::from),
-                RealmSettingType::Days(_) | RealmSettingType::Policy(..) => {
-                    reader.optional::<JsonParam<i64>>(name)?.map(Value::from)
+                RealmSettingType::Switch(_) => reader.optional::<JsonParam<bool>>(name)?.map(RealmSettingValue::from),
+                RealmSettingType::Days(_) | RealmSettingType::Policy(_) => {
+                    reader.optional::<JsonParam<i64>>(name)?.map(RealmSettingValue::from)
                 }
                 RealmSettingType::Limit(_) => {
-                    reader.optional::<JsonParam<TimeLimitSetting>>(name)?.map(|TimeLimitSetting(value)| value)
+                    reader.optional::<JsonParam<TimeLimitSetting>>(name)?.map(|TimeLimitSetting(value)| value.into())
                 }
                 RealmSettingType::Keep(_) => {
-                    reader.optional::<JsonParam<RetentionSetting>>(name)?.map(|RetentionSetting(value)| value)
+                    reader.optional::<JsonParam<RetentionSetting>>(name)?.map(|RetentionSetting(value)| value.into())
                 }
-                RealmSettingType::Group(..) => {
-                    reader.optional::<JsonParam<GroupSettingId>>(name)?.map(|GroupSettingId(id)| id.into())
+                RealmSettingType::Group(_) => {
+                    reader.optional::<RealmGroupSettingParam>(name)?.map(RealmSettingValue::Group)
                 }
             };
             reader.refine_last_schema(|schema| match setting.kind {
                 RealmSettingType::Text(chars, _) => schema.with_max_length(chars),
                 RealmSettingType::Days(_) => schema.with_minimum(0),
-                RealmSettingType::Policy(numbers, _) => {
-                    JsonSchema::one_of_numbers(numbers.iter().map(|(number, _)| *number))
-                }
+                RealmSettingType::Policy(policy) => JsonSchema::one_of_numbers(policy.numbers()),
                 RealmSettingType::Word(ref word) => JsonSchema::one_of_words(word.words.iter().copied()),
                 RealmSettingType::Switch(_)
                 | RealmSettingType::Limit(_)
                 | RealmSettingType::Keep(_)
-                | RealmSettingType::Group(..) => schema,
+                | RealmSettingType::Group(_) => schema,
             });
             changes.extend(value.map(|value| (setting, value)));
         }
@@ -105,29 +104,6 @@ impl FromJson for RetentionSetting {
     }
 }
 
-/// The number of a group, by itself or as the new of a change that may also say what was before.
-struct GroupSettingId(i64);
-
-impl FromJson for GroupSettingId {
-    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
-        match value {
-            Value::Object(mut change) => {
-                let new = change.remove("new").unwrap_or_default();
-                i64::from_json(new, &path.member("new")).map(Self)
-            }
-            value => i64::from_json(value, path).map(Self),
-        }
-    }
-
-    fn json_schema() -> JsonSchema {
-        let change = JsonSchema::object([
-            required_schema_member("new", JsonSchema::integer()),
-            optional_schema_member("old", JsonSchema::any()),
-        ]);
-        JsonSchema::any_of([JsonSchema::integer(), change])
-    }
-}
-
 /// Changes the organization. The answer repeats what is otherwise than before.
 async fn update(
     call: ApiCall<AuthenticatedCaller>,
@@ -146,10 +122,8 @@ fn changed() -> Vec<SchemaMember> {
         RealmSettingType::Text(..) | RealmSettingType::Word(_) => JsonSchema::string(),
         RealmSettingType::Switch(_) => JsonSchema::boolean(),
         RealmSettingType::Limit(_) => JsonSchema::integer().nullable(),
-        RealmSettingType::Days(_)
-        | RealmSettingType::Keep(_)
-        | RealmSettingType::Policy(..)
-        | RealmSettingType::Group(..) => JsonSchema::integer(),
+        RealmSettingType::Days(_) | RealmSettingType::Keep(_) | RealmSettingType::Policy(_) => JsonSchema::integer(),
+        RealmSettingType::Group(_) => JsonSchema::reference_to("Permission"),
     };
     REALM_SETTINGS.iter().map(|setting| optional_schema_member(setting.name, value(&setting.kind))).collect()
 }

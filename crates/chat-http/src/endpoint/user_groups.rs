@@ -1,7 +1,5 @@
 //! `/user_groups`: which groups there are, who is in them, and what is made of them.
 
-mod form;
-
 use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::id::{UserGroupId, UserId};
 use chat_core::limits::MAX_USER_GROUP_DESCRIPTION_CHARS;
@@ -15,12 +13,11 @@ use serde_json::{Value, json};
 use crate::api_call::{ApiCall, endpoint};
 use crate::api_response::ApiResponsePayload;
 use crate::authentication::AuthenticatedCaller;
+use crate::endpoint::group_setting::{GroupSettingChangeParam, GroupSettingParam};
 use crate::error::ApiError;
 use crate::json_schema::{JsonSchema, SchemaMember, required_schema_member};
 use crate::params::{EndpointParams, FromJson, JsonParam, MaxCharsParam, ParamError, ParamReader, TextParam};
 use crate::routes::{Routes, get, no_members, patch, post};
-
-use form::{GroupSettingChangeParam, GroupSettingParam};
 
 type GroupDescription = MaxCharsParam<TextParam, MAX_USER_GROUP_DESCRIPTION_CHARS>;
 

@@ -3,7 +3,7 @@
 use chat_core::people::groups::{UserGroupError, UserGroupUse};
 use serde_json::{Value, json};
 
-use super::{BAD_REQUEST, ErrorResponse, bad_request};
+use super::{BAD_REQUEST, ErrorResponse, bad_request, settings};
 
 pub(super) fn group(error: &UserGroupError) -> ErrorResponse {
     match error {
@@ -11,7 +11,7 @@ pub(super) fn group(error: &UserGroupError) -> ErrorResponse {
             let objections: Vec<Value> = uses.iter().map(objection).collect();
             bad_request("CANNOT_DEACTIVATE_GROUP_IN_USE", error).with("objections", objections)
         }
-        UserGroupError::SettingChanged => bad_request("EXPECTATION_MISMATCH", error),
+        UserGroupError::Setting(error) => settings::group_setting(error),
         UserGroupError::NotAllowed(_)
         | UserGroupError::Name(_)
         | UserGroupError::NameTaken(_)
@@ -24,7 +24,6 @@ pub(super) fn group(error: &UserGroupError) -> ErrorResponse {
         | UserGroupError::AlreadySubgroup(_)
         | UserGroupError::NotASubgroup(_)
         | UserGroupError::Circular(_)
-        | UserGroupError::SettingRefused(_)
         | UserGroupError::NothingNew => bad_request(BAD_REQUEST, error),
     }
 }
@@ -32,6 +31,7 @@ pub(super) fn group(error: &UserGroupError) -> ErrorResponse {
 fn objection(of: &UserGroupUse) -> Value {
     match of {
         UserGroupUse::Subgroup(groups) => json!({"type": "subgroup", "supergroup_ids": groups}),
+        UserGroupUse::Realm(settings) => json!({"type": "realm", "settings": settings}),
         UserGroupUse::CanMention(group) => {
             json!({"type": "user_group", "group_id": group, "settings": ["can_mention_group"]})
         }

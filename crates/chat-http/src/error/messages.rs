@@ -65,6 +65,7 @@ pub(super) fn edit(error: &MessageEditError) -> ErrorResponse {
         | MessageEditError::MoveNotPermitted
         | MessageEditError::Content(_)
         | MessageEditError::Topic(_)
+        | MessageEditError::ResolveNotPermitted
         | MessageEditError::Channel(_) => bad_request(BAD_REQUEST, error),
     }
 }

@@ -8,6 +8,7 @@ use chat_core::people::personal_settings::navigation_view::NavigationViewError;
 use chat_core::people::personal_settings::preferences::PreferenceError;
 use chat_core::people::personal_settings::snippet::SnippetError;
 use chat_core::people::personal_settings::user_status::UserStatusError;
+use chat_core::permission::group_settings::GroupSettingError;
 use http::StatusCode;
 
 use super::{ApiError, BAD_REQUEST, ErrorResponse, bad_request};
@@ -82,7 +83,7 @@ pub(super) fn error_response(error: &SettingChangeError) -> ErrorResponse {
 
 fn of_organization(error: &OrganizationError) -> ErrorResponse {
     match error {
-        OrganizationError::NotOfSystem(name) => bad_request("SYSTEM_GROUP_REQUIRED", error).with("setting_name", *name),
+        OrganizationError::GroupSetting(error) => group_setting(error),
         OrganizationError::NotAllowed(_)
         | OrganizationError::NoRealm
         | OrganizationError::TooLong { .. }
@@ -90,9 +91,21 @@ fn of_organization(error: &OrganizationError) -> ErrorResponse {
         | OrganizationError::TooSmall(_)
         | OrganizationError::BadLimit { .. }
         | OrganizationError::UnknownWord(_)
-        | OrganizationError::NotListed(_)
-        | OrganizationError::NoGroup
-        | OrganizationError::GroupRefused { .. } => bad_request(BAD_REQUEST, error),
+        | OrganizationError::NotListed(_) => bad_request(BAD_REQUEST, error),
+    }
+}
+
+pub(super) fn group_setting(error: &GroupSettingError) -> ErrorResponse {
+    match error {
+        GroupSettingError::SystemGroupRequired(name) => {
+            bad_request("SYSTEM_GROUP_REQUIRED", error).with("setting_name", *name)
+        }
+        GroupSettingError::ExpectationMismatch => bad_request("EXPECTATION_MISMATCH", error).with("field_name", "old"),
+        GroupSettingError::NoGroup
+        | GroupSettingError::Deactivated
+        | GroupSettingError::NoSubgroup(_)
+        | GroupSettingError::NoUser(_)
+        | GroupSettingError::GroupRefused { .. } => bad_request(BAD_REQUEST, error),
     }
 }
 

@@ -3,9 +3,10 @@
 use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
 use chat_core::event_log::store::RealmStore as _;
 use chat_core::id::UserId;
+use chat_core::model::group::SystemGroup;
 use chat_core::model::realm::Realm;
 use chat_core::model::realm_change::RealmChange;
-use chat_core::model::role::{PermissionPolicy, Role};
+use chat_core::model::role::Role;
 use chat_core::model::user::{BotKind, BotProperties, User};
 use serde_json::{Value, json};
 
@@ -135,7 +136,7 @@ async fn the_realm_chooses_who_makes_bots() {
     let people = everybody(&app).await;
     let realm = app.realm();
     let mut document = Realm::clone(realm.realm().unwrap());
-    document.rules.create_bots = PermissionPolicy::Administrators;
+    document.rules.create_bots = SystemGroup::Administrators.into();
     let changes = vec![RealmChange::Realm(Box::new(document))];
     let commit = RealmCommit { decided_at: realm.changed_at(), at_s: NOW_S, changes, ..RealmCommit::default() };
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));

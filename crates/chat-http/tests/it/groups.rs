@@ -7,7 +7,7 @@ use chat_core::id::{UserGroupId, UserId};
 use chat_core::model::group::SystemGroup;
 use chat_core::model::realm::Realm;
 use chat_core::model::realm_change::RealmChange;
-use chat_core::model::role::{PermissionPolicy, Role};
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::test_app::{NOW_S, Person, TestApp};
@@ -42,10 +42,10 @@ fn system(app: &TestApp, group: SystemGroup) -> i64 {
 }
 
 /// Lets the realm choose who makes groups.
-async fn let_make(app: &TestApp, policy: PermissionPolicy) {
+async fn let_make(app: &TestApp, policy: SystemGroup) {
     let realm = app.realm();
     let mut document = Realm::clone(realm.realm().unwrap());
-    document.rules.edit_groups = policy;
+    document.rules.edit_groups = policy.into();
     let changes = vec![RealmChange::Realm(Box::new(document))];
     let commit = RealmCommit { decided_at: realm.changed_at(), at_s: NOW_S, changes, ..RealmCommit::default() };
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
@@ -161,7 +161,7 @@ async fn who_may_mention_a_group_is_a_group_id_or_an_object() {
             json!({"direct_members": [mel.id, app.ada.id, mel.id], "direct_subgroups": [moderators]}),
             json!({"direct_members": [app.ada.id, mel.id], "direct_subgroups": [moderators]}),
         ),
-        (json!({"direct_members": [], "direct_subgroups": []}), json!({"direct_members": [], "direct_subgroups": []})),
+        (json!({"direct_members": [], "direct_subgroups": []}), json!(system(&app, SystemGroup::Nobody))),
     ];
     for (place, (sent, kept)) in cases.into_iter().enumerate() {
         let (name, sent) = (format!("group {place}"), sent.to_string());
@@ -237,8 +237,7 @@ async fn guests_make_no_groups_and_members_only_where_the_realm_lets_them() {
     app.call(&people[4], CREATE, &plain("guests")).await.refused("Not allowed for guest users");
     assert_eq!(app.call_as_nobody(CREATE, &plain("strangers")).await.status, 401);
     assert_nothing_written(&app, before, "groups of guests");
-    for (policy, makers) in
-        [(PermissionPolicy::Members, 4), (PermissionPolicy::Moderators, 3), (PermissionPolicy::Administrators, 2)]
+    for (policy, makers) in [(SystemGroup::Members, 4), (SystemGroup::Moderators, 3), (SystemGroup::Administrators, 2)]
     {
         let_make(&app, policy).await;
         for (place, person) in people.iter().take(4).enumerate() {
@@ -331,7 +330,7 @@ async fn groups_are_changed_by_moderators_and_by_those_in_them() {
         let name = format!("cooks {place}");
         app.call(person, &calls[0].0, &[("name", &name)]).await.success();
     }
-    let_make(&app, PermissionPolicy::Moderators).await;
+    let_make(&app, SystemGroup::Moderators).await;
     app.call(mel, &calls[0].0, &[("name", "x")]).await.refused("Insufficient permission");
 }
 
@@ -535,7 +534,7 @@ async fn a_deactivated_group_is_kept_out_of_sight_and_out_of_reach() {
     let setting = id.to_string();
     let parameters =
         [("name", "cooks"), ("description", ""), ("members", "[]"), ("can_mention_group", setting.as_str())];
-    app.call(&app.ada, CREATE, &parameters).await.refused("Invalid user group");
+    app.call(&app.ada, CREATE, &parameters).await.refused(text);
     app.call(&app.ada, CREATE, &parameters[..3]).await.refused("User group 'cooks' already exists.");
     assert_nothing_written(&app, before, "a group out of use");
     let message = [("type", "direct"), ("to", "[9]"), ("content", "@*cooks*")];

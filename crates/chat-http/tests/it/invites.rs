@@ -8,9 +8,10 @@ use chat_core::event_log::event::EventBody;
 use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::event_log::store::{EventLog as _, RealmStore as _};
 use chat_core::id::{ChannelId, EventId, UserId};
+use chat_core::model::group::SystemGroup;
 use chat_core::model::realm::RealmPermissionSettings;
 use chat_core::model::realm_change::RealmChange;
-use chat_core::model::role::{PermissionPolicy, Role};
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::test_app::{NOW_S, Person, TestApp, TestResponse};
@@ -189,7 +190,7 @@ async fn who_may_not_invite_is_refused_before_anything_else_is_asked() {
     let response = invite(&app, &guest, &[("invitee_emails", ""), ("stream_ids", "[77]")]).await;
     assert_refused(&app, &response, "Not allowed for guest users").await;
     let member = app.person("mel", Role::Member).await;
-    rule(&app, |rules| rules.invite = PermissionPolicy::Moderators).await;
+    rule(&app, |rules| rules.invite = SystemGroup::Moderators.into()).await;
     let response = invite(&app, &member, &[("invitee_emails", ""), ("stream_ids", "[77]")]).await;
     assert_refused(&app, &response, "Insufficient permission").await;
     invite(&app, &app.ada, &[]).await.success();
@@ -222,7 +223,7 @@ async fn nobody_is_invited_to_a_channel_that_is_not_there_for_the_caller() {
 async fn channels_must_be_empty_when_the_caller_cannot_subscribe_others() {
     let app = TestApp::found().await;
     let mel = app.person("mel", Role::Member).await;
-    rule(&app, |rules| rules.subscribe_others = PermissionPolicy::Administrators).await;
+    rule(&app, |rules| rules.subscribe_others = SystemGroup::Administrators.into()).await;
     let general = app.realm().channel_by_name("general").unwrap().id.0;
     let response = invite(&app, &mel, &[("stream_ids", &format!("[{general}]"))]).await;
     assert_refused(&app, &response, "You do not have permission to subscribe other users to channels.").await;

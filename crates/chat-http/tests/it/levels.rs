@@ -8,6 +8,7 @@ mod folders;
 mod markdown;
 mod messages;
 mod people;
+mod permissions;
 mod personal;
 mod register;
 mod resumable_uploads;

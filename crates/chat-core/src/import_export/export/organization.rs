@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 use super::original_address::original_address;
 use super::{ExportWriteError, OrganizationExport, channel_recipient, person};
 use crate::id::{ChannelId, EventId, MessageId, UserGroupId, UserId};
-use crate::import_export::import::export_tables::codes::{self, BEGAN, BY_GROUP, ENDED, TOPICS_FREE, TOPICS_NEEDED};
+use crate::import_export::import::export_tables::codes::{self, BEGAN, ENDED, TOPICS_FREE, TOPICS_NEEDED};
 use crate::model::channel::{Channel, ChannelPrivacy, SubscriptionPeriod};
 use crate::model::group::{GroupSettingValue, SystemGroup, UserGroup};
 use crate::model::organization_image::OrganizationImage;
-use crate::model::realm::{EditHistoryVisibility, Realm, RealmPermissionSettings};
+use crate::model::realm::{EditHistoryVisibility, Realm};
+use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
-use crate::model::role::PermissionPolicy;
 use crate::model::user::User;
 use crate::organization::settings::{REALM_SETTINGS, RealmSettingType};
 use crate::wire_format::user_settings;
@@ -61,8 +61,9 @@ impl OrganizationExport<'_> {
         realm: &Arc<RealmSnapshot>,
         last_message: MessageId,
     ) -> Result<(), ExportWriteError> {
+        let mut unnamed = UnnamedGroups::of(realm);
         if let Some(organization) = realm.realm() {
-            let mut row = organization_row(realm, organization);
+            let mut row = organization_row(realm, organization, &mut unnamed);
             if let Value::Object(columns) = &mut row {
                 columns.extend(self.release.policies(organization));
             }
@@ -97,7 +98,7 @@ impl OrganizationExport<'_> {
             self.report.count_transferred("channels", 1);
         }
         self.pictures(realm)?;
-        self.groups(realm)?;
+        self.groups(realm, unnamed)?;
         self.happened(realm, last_message.into())
     }
 
@@ -111,24 +112,11 @@ impl OrganizationExport<'_> {
         Ok(())
     }
 
-    fn groups(&mut self, realm: &RealmSnapshot) -> Result<(), ExportWriteError> {
-        // Permissions of users and groups named one by one are groups without a name, numbered after everything.
-        let taken = users(realm).map(|user| user.id.0).chain(channels(realm).map(|channel| channel.id.0));
-        let mut free = taken.chain(groups(realm).map(|group| group.id.0)).max().unwrap_or_default();
-        let (mut unnamed, mut rows) = (Vec::new(), Vec::new());
-        for group in groups(realm) {
-            let can_mention = match &group.can_mention {
-                GroupSettingValue::Group(id) => id.0,
-                GroupSettingValue::Named { direct_members, direct_subgroups } => {
-                    free = free.saturating_add(1);
-                    unnamed.push((free, direct_members.clone(), direct_subgroups.clone()));
-                    free
-                }
-            };
-            rows.push(group_row(realm, group, can_mention));
-        }
+    fn groups(&mut self, realm: &RealmSnapshot, mut unnamed: UnnamedGroups) -> Result<(), ExportWriteError> {
+        let rows: Vec<_> =
+            groups(realm).map(|group| group_row(realm, group, unnamed.number(realm, &group.can_mention))).collect();
         let named = groups(realm).map(|group| (group.id.0, self.members(realm, group), group.subgroups.clone()));
-        let all: Vec<_> = named.collect::<Vec<_>>().into_iter().chain(unnamed).collect();
+        let all: Vec<_> = named.collect::<Vec<_>>().into_iter().chain(unnamed.rows).collect();
         for (id, ..) in &all {
             self.put("zerver_usergroup", json!({"id": id, "realm": REALM}))?;
         }
@@ -242,13 +230,40 @@ fn settled(spans: &[SubscriptionPeriod], last: EventId) -> Vec<SubscriptionPerio
     settled
 }
 
-/// Returns the group of the system that a policy names.
-fn group_of(realm: &RealmSnapshot, policy: PermissionPolicy) -> Option<UserGroupId> {
-    let system = SystemGroup::ALL.into_iter().find(|system| system.permission_policy() == policy)?;
+/// The groups without a name of an export, which stand for permissions of users and groups named one by one. They are
+/// numbered after everything else.
+struct UnnamedGroups {
+    last: i64,
+    rows: Vec<(i64, Vec<UserId>, Vec<UserGroupId>)>,
+}
+
+impl UnnamedGroups {
+    fn of(realm: &RealmSnapshot) -> Self {
+        let taken = users(realm).map(|user| user.id.0).chain(channels(realm).map(|channel| channel.id.0));
+        let last = taken.chain(groups(realm).map(|group| group.id.0)).max().unwrap_or_default();
+        Self { last, rows: Vec::new() }
+    }
+
+    /// Returns the number of the group that has the permission.
+    fn number(&mut self, realm: &RealmSnapshot, setting: &GroupSettingValue) -> Option<i64> {
+        match setting {
+            GroupSettingValue::System(system) => group_of(realm, *system).map(|id| id.0),
+            GroupSettingValue::Group(id) => Some(id.0),
+            GroupSettingValue::Named { direct_members, direct_subgroups } => {
+                self.last = self.last.saturating_add(1);
+                self.rows.push((self.last, direct_members.clone(), direct_subgroups.clone()));
+                Some(self.last)
+            }
+        }
+    }
+}
+
+/// Returns the id of a system group.
+fn group_of(realm: &RealmSnapshot, system: SystemGroup) -> Option<UserGroupId> {
     realm.system_group(system).map(|group| group.id)
 }
 
-fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
+fn organization_row(realm: &RealmSnapshot, organization: &Realm, unnamed: &mut UnnamedGroups) -> Value {
     let mut row = Map::new();
     row.insert("id".to_owned(), REALM.into());
     row.insert("name".to_owned(), organization.name.as_str().into());
@@ -271,7 +286,7 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
             row.insert(setting.name.to_owned(), value);
         }
     }
-    let mut rules = organization.rules.clone();
+    let rules = &organization.rules;
     let topics_policy = if rules.mandatory_topics { TOPICS_NEEDED } else { TOPICS_FREE };
     row.insert("topics_policy".to_owned(), topics_policy.into());
     let visibility = rules.edit_history_visibility;
@@ -281,11 +296,10 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
     row.insert("allow_edit_history".to_owned(), (visibility == EditHistoryVisibility::All).into());
     // An original server takes a column that is not there for no.
     row.insert("enable_read_receipts".to_owned(), true.into());
-    for (column, policy) in elsewhere(&rules) {
-        row.insert(column.to_owned(), json!(group_of(realm, policy)));
-    }
-    for (column, field) in BY_GROUP {
-        row.insert(column.to_owned(), json!(group_of(realm, *field(&mut rules))));
+    // Not a setting here, and required elsewhere.
+    row.insert("can_access_all_users_group".to_owned(), json!(group_of(realm, SystemGroup::Everyone)));
+    for permission in RealmPermission::ALL {
+        row.insert(permission.rule().name.to_owned(), json!(unnamed.number(realm, permission.value(rules))));
     }
     for image in OrganizationImage::ALL {
         row.insert(format!("{}_source", image.wire_name()), organization.images.wire_source(image).into());
@@ -293,34 +307,17 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
     Value::Object(row)
 }
 
-/// Permissions that are no settings here, and have to be a user's elsewhere. A choice: what this server does not have
-/// at all is open to everybody or to those who administer, the rest goes by the setting that comes nearest.
-fn elsewhere(rules: &RealmPermissionSettings) -> [(&'static str, PermissionPolicy); 10] {
-    [
-        ("can_access_all_users_group", PermissionPolicy::Everyone),
-        ("can_create_write_only_bots_group", rules.create_bots),
-        ("can_delete_any_message_group", PermissionPolicy::Administrators),
-        ("can_manage_all_groups", PermissionPolicy::Administrators),
-        ("can_manage_billing_group", PermissionPolicy::Owners),
-        ("can_resolve_topics_group", rules.edit_topic),
-        ("can_set_delete_message_policy_group", PermissionPolicy::Administrators),
-        ("can_set_topics_policy_group", PermissionPolicy::Administrators),
-        ("can_summarize_topics_group", PermissionPolicy::Everyone),
-        ("create_multiuse_invite_group", PermissionPolicy::Administrators),
-    ]
-}
-
-/// The same for a channel.
-const OF_CHANNEL: [(&str, PermissionPolicy); 9] = [
-    ("can_add_subscribers_group", PermissionPolicy::Nobody),
-    ("can_administer_channel_group", PermissionPolicy::Nobody),
-    ("can_create_topic_group", PermissionPolicy::Everyone),
-    ("can_delete_any_message_group", PermissionPolicy::Nobody),
-    ("can_delete_own_message_group", PermissionPolicy::Nobody),
-    ("can_move_messages_out_of_channel_group", PermissionPolicy::Nobody),
-    ("can_move_messages_within_channel_group", PermissionPolicy::Nobody),
-    ("can_resolve_topics_group", PermissionPolicy::Nobody),
-    ("can_subscribe_group", PermissionPolicy::Nobody),
+/// Permissions that are no settings of a channel here, and have to be a group's elsewhere.
+const OF_CHANNEL: [(&str, SystemGroup); 9] = [
+    ("can_add_subscribers_group", SystemGroup::Nobody),
+    ("can_administer_channel_group", SystemGroup::Nobody),
+    ("can_create_topic_group", SystemGroup::Everyone),
+    ("can_delete_any_message_group", SystemGroup::Nobody),
+    ("can_delete_own_message_group", SystemGroup::Nobody),
+    ("can_move_messages_out_of_channel_group", SystemGroup::Nobody),
+    ("can_move_messages_within_channel_group", SystemGroup::Nobody),
+    ("can_resolve_topics_group", SystemGroup::Nobody),
+    ("can_subscribe_group", SystemGroup::Nobody),
 ];
 
 /// The same for a group.
@@ -383,8 +380,8 @@ fn channel_row(realm: &RealmSnapshot, channel: &Channel) -> Value {
     Value::Object(row)
 }
 
-fn group_row(realm: &RealmSnapshot, group: &UserGroup, can_mention: i64) -> Value {
-    let nobody = group_of(realm, PermissionPolicy::Nobody);
+fn group_row(realm: &RealmSnapshot, group: &UserGroup, can_mention: Option<i64>) -> Value {
+    let nobody = group_of(realm, SystemGroup::Nobody);
     let mut row = Map::new();
     row.extend(OF_GROUP.map(|column| (column.to_owned(), json!(nobody))));
     let is = json!({

@@ -8,7 +8,6 @@
 use serde_json::{Map, Value};
 
 use super::TransferReport;
-use super::export_tables::codes::BY_GROUP;
 use super::export_tables::{IgnoredColumnValues, IgnoredColumns};
 use super::groups::Groups;
 use crate::model::group::SystemGroup;
@@ -33,8 +32,6 @@ enum ColumnPolicy {
 use ColumnPolicy::{Known, Restricts, RestrictsToGroup, Usual, UsualGroup};
 use SystemGroup::{Administrators, Everyone, FullMembers, Internet, Members, Moderators, Nobody, Owners};
 
-/// Groups that administrators are in.
-const WITH_ADMINISTRATORS: &[SystemGroup] = &[Administrators, Moderators, FullMembers, Members, Everyone, Internet];
 /// Every group of the system.
 const ANY: &[SystemGroup] = &[Nobody, Owners, Administrators, Moderators, FullMembers, Members, Everyone, Internet];
 
@@ -77,13 +74,6 @@ const COLUMNS: &[(&str, &str, ColumnPolicy)] = &[
     ("zerver_realm", "topics_policy", Restricts(&["2", "3"])),
     ("zerver_realm", "email_address_visibility", Restricts(&["1"])),
     ("zerver_realm", "can_access_all_users_group", RestrictsToGroup(&[Everyone, Internet])),
-    (
-        "zerver_realm",
-        "create_multiuse_invite_group can_delete_any_message_group can_set_delete_message_policy_group \
-         can_set_topics_policy_group can_manage_all_groups can_create_write_only_bots_group",
-        RestrictsToGroup(WITH_ADMINISTRATORS),
-    ),
-    ("zerver_realm", "can_resolve_topics_group can_summarize_topics_group can_manage_billing_group", UsualGroup(ANY)),
     ("zerver_userprofile", USER, Known),
     ("zerver_userprofile_mirrordummy", USER, Known),
     ("zerver_userprofile", "can_create_users can_forge_sender can_change_user_emails", Usual(&["false"])),
@@ -234,10 +224,7 @@ fn is_choice(table: &str, column: &str) -> bool {
     let is_preference =
         || user_settings::USER_SETTINGS.iter().any(|(name, ..)| *name == column) || FORMER.contains(&column);
     match table {
-        "zerver_realm" => {
-            realm_settings::REALM_SETTINGS.iter().any(|setting| setting.name == column)
-                || BY_GROUP.iter().any(|(name, _)| *name == column)
-        }
+        "zerver_realm" => realm_settings::REALM_SETTINGS.iter().any(|setting| setting.name == column),
         "zerver_userprofile" | "zerver_userprofile_mirrordummy" | "zerver_realmuserdefault" => is_preference(),
         _ => false,
     }

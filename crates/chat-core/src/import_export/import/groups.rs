@@ -6,7 +6,6 @@ use super::TransferReport;
 use super::export_tables::{RealmTables, UserGroupRow};
 use crate::id::{UserGroupId, UserId};
 use crate::model::group::{GroupSettingValue, SystemGroup, UserGroup};
-use crate::model::role::PermissionPolicy;
 
 /// The groups of an export: those with a name, which stay, and those that are only a user's permission.
 pub(super) struct Groups {
@@ -46,7 +45,7 @@ impl Groups {
         // A group with a name has a row without one, too.
         let known: BTreeSet<i64> = groups.named.keys().copied().collect();
         let unnamed = rows().filter(|row| row.name.is_empty() && !known.contains(&row.number()));
-        groups.unnamed = permissions(tables, users, unnamed.map(UserGroupRow::number));
+        groups.unnamed = permissions(tables, (users, &known), unnamed.map(UserGroupRow::number));
         groups.settle(tables, report);
         groups
     }
@@ -61,9 +60,18 @@ impl Groups {
         self.named.values().find(|group| group.system == Some(system)).map(|group| group.id)
     }
 
-    /// Returns the policy that a group stands for, when it is one of the system.
-    pub(super) fn policy(&self, id: i64) -> Option<PermissionPolicy> {
-        self.system(id).map(SystemGroup::permission_policy)
+    /// Returns what a permission is that the group of that number has; `None` for an unknown group.
+    pub(super) fn setting(&self, id: i64) -> Option<GroupSettingValue> {
+        match self.unnamed.get(&id) {
+            Some(GroupSettingValue::Group(only)) => self.named_setting(only.0),
+            Some(unnamed) => Some(unnamed.clone()),
+            None => self.named_setting(id),
+        }
+    }
+
+    fn named_setting(&self, id: i64) -> Option<GroupSettingValue> {
+        let group = self.named.get(&id)?;
+        Some(group.system.map_or(GroupSettingValue::Group(group.id), GroupSettingValue::System))
     }
 
     /// Returns the group of the system of that number.
@@ -164,7 +172,7 @@ fn named(row: &UserGroupRow) -> UserGroup {
 /// there may be a group for each channel.
 fn permissions(
     tables: &RealmTables,
-    users: &BTreeSet<UserId>,
+    (users, known): (&BTreeSet<UserId>, &BTreeSet<i64>),
     ids: impl Iterator<Item = i64>,
 ) -> BTreeMap<i64, GroupSettingValue> {
     let mut inside: BTreeMap<i64, (Vec<UserId>, Vec<UserGroupId>)> = ids.map(|id| (id, Default::default())).collect();
@@ -173,13 +181,13 @@ fn permissions(
             members.push(UserId(row.user_profile));
         }
     }
-    for row in &tables.subgroups {
+    for row in tables.subgroups.iter().filter(|row| known.contains(&row.subgroup)) {
         if let Some((_, subgroups)) = inside.get_mut(&row.supergroup) {
             subgroups.push(UserGroupId(row.subgroup));
         }
     }
     let setting = |(id, (direct_members, direct_subgroups))| {
-        (id, GroupSettingValue::Named { direct_members, direct_subgroups }.into_canonical())
+        (id, GroupSettingValue::Named { direct_members, direct_subgroups }.into_sorted())
     };
     inside.into_iter().map(setting).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
-use super::export_tables::codes::{self, BY_GROUP, TOPICS_FREE, TOPICS_NEEDED};
+use super::export_tables::codes::{self, TOPICS_FREE, TOPICS_NEEDED};
 use super::export_tables::{ChannelRow, RealmTables, SubscriptionRow, SystemBotRow, UserGroupRow, UserRow};
 use super::files::ImportedImageUrls;
 use super::groups::Groups;
@@ -21,9 +21,10 @@ use crate::model::message::Recipient;
 use crate::model::organization_image::{OrganizationImage, OrganizationImageUrls};
 use crate::model::realm::{EditHistoryVisibility, Realm, RealmPermissionSettings};
 use crate::model::realm_change::{RealmChange, RealmItemKind, UserItemKind};
+use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::render_context::{RenderContext, RenderSettings};
-use crate::model::role::{PermissionPolicy, Role};
+use crate::model::role::Role;
 use crate::model::user::{ApiKey, BotKind, BotProperties, User, parse_timezone};
 use crate::organization::settings::{REALM_SETTINGS, RealmSettingType};
 use crate::people::custom_profile_fields;
@@ -240,7 +241,7 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut TransferReport)
     for setting in plain {
         let Some(value) = row.get(setting.name) else { continue };
         // No place is given to it that it did not have: what cannot be read stays as in a new organization.
-        if setting.put(&RealmSnapshot::default(), value, &mut realm).is_err() {
+        if setting.put(value, &mut realm).is_err() {
             report.count_omitted("settings of the organization", 1);
         }
     }
@@ -249,15 +250,7 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut TransferReport)
         realm.rules.mandatory_topics = policy == TOPICS_NEEDED;
     }
     realm.rules.edit_history_visibility = edit_history_visibility(row);
-    for (column, field) in BY_GROUP {
-        let Some(id) = row.get(column).and_then(Value::as_i64) else { continue };
-        *field(&mut realm.rules) = groups.policy(id).unwrap_or_else(|| {
-            report.count_omitted("permissions of users and groups, which administrators have now", 1);
-            // Administrators may have been left out.
-            report.restrictions.insert(format!("zerver_realm.{column}: a group of users"));
-            PermissionPolicy::Administrators
-        });
-    }
+    permissions(row, groups, &mut realm.rules, report);
     report.count_transferred("organizations", 1);
     realm
 }
@@ -273,6 +266,35 @@ fn edit_history_visibility(row: &Map<String, Value>) -> EditHistoryVisibility {
         // Older servers have yes or no.
         None if row.get("allow_edit_history") == Some(&Value::Bool(false)) => EditHistoryVisibility::None,
         None => EditHistoryVisibility::All,
+    }
+}
+
+/// Reads who has each permission. One that the export does not have belongs to the group of the permission that it was
+/// part of.
+fn permissions(
+    row: &Map<String, Value>,
+    groups: &Groups,
+    rules: &mut RealmPermissionSettings,
+    report: &mut TransferReport,
+) {
+    rules.manage_all_groups = SystemGroup::Administrators.into();
+    rules.manage_billing = SystemGroup::Owners.into();
+    for permission in RealmPermission::ALL {
+        let column = permission.rule().name;
+        let Some(id) = row.get(column).and_then(Value::as_i64) else { continue };
+        *permission.value_mut(rules) = groups.setting(id).unwrap_or_else(|| {
+            report.count_omitted("permissions of groups that are not in the export, which administrators have now", 1);
+            // Administrators may have been left out.
+            report.restrictions.insert(format!("zerver_realm.{column}: an unknown group"));
+            SystemGroup::Administrators.into()
+        });
+    }
+    let is_absent = |column: &str| row.get(column).is_none_or(Value::is_null);
+    if is_absent("can_resolve_topics_group") {
+        rules.resolve_topics = rules.edit_topic.clone();
+    }
+    if is_absent("can_create_write_only_bots_group") && is_absent("bot_creation_policy") {
+        rules.create_write_only_bots = rules.create_bots.clone();
     }
 }
 
@@ -352,7 +374,7 @@ fn post_policy(row: &ChannelRow, groups: &Groups, report: &mut TransferReport) -
             numbered(number).unwrap_or(ChannelPostPolicy::Administrators)
         });
     };
-    let (policy, is_the_same) = codes::post_policy(groups.policy(id));
+    let (policy, is_the_same) = codes::post_policy(groups.system(id));
     if !is_the_same {
         report.count_omitted("permissions to write to a channel, which fewer have now", 1);
     }

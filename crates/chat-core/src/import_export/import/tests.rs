@@ -9,7 +9,7 @@ use crate::model::group::{GroupSettingValue, SystemGroup};
 use crate::model::realm::EditHistoryVisibility;
 use crate::model::realm_snapshot::{RealmSnapshot, StoredRealmState};
 use crate::model::render_context::{RenderContext, RenderSettings};
-use crate::model::role::{PermissionPolicy, Role};
+use crate::model::role::Role;
 use crate::model::user::BotKind;
 use crate::wire_format::user_settings;
 
@@ -191,11 +191,39 @@ fn groups_of_the_system_are_there_once_and_permissions_are_no_wider() {
     let only_ann = GroupSettingValue::Named { direct_members: vec![UserId(7)], direct_subgroups: Vec::new() };
     assert_eq!(crew.can_mention, only_ann);
     let rules = &realm.realm().unwrap().rules;
-    assert_eq!((rules.edit_groups, rules.invite), (PermissionPolicy::Moderators, PermissionPolicy::Administrators));
+    assert_eq!((&rules.edit_groups, &rules.invite), (&SystemGroup::Moderators.into(), &only_ann));
     let guest = crate::testing::user(8, Role::Guest);
     assert!(!realm.is_in_group(&guest, UserGroupId(31), 0));
     let owner = realm.user(UserId(7)).unwrap();
     assert!(realm.is_in_group(owner, UserGroupId(31), 0));
+}
+
+/// The permissions of an organization of an export with these columns more.
+fn permissions_with(columns: &Value) -> crate::model::realm::RealmPermissionSettings {
+    let mut tables = tables();
+    tables["zerver_realm"][0].as_object_mut().unwrap().extend(columns.as_object().unwrap().clone());
+    let organization = made(tables).unwrap().0;
+    let realm = organization.changes.iter().find_map(|change| match change {
+        RealmChange::Realm(realm) => Some(realm.rules.clone()),
+        _ => None,
+    });
+    realm.unwrap()
+}
+
+#[test]
+fn permissions_that_an_export_does_not_have_are_those_they_were_part_of() {
+    let older = permissions_with(&json!({"edit_topic_policy": 4, "bot_creation_policy": 2}));
+    assert_eq!(
+        (&older.edit_topic, &older.resolve_topics),
+        (&SystemGroup::Moderators.into(), &SystemGroup::Moderators.into())
+    );
+    let bots = (&older.create_bots, &older.create_write_only_bots);
+    assert_eq!(bots, (&SystemGroup::Administrators.into(), &SystemGroup::Members.into()));
+    let managers = (&older.manage_all_groups, &older.manage_billing);
+    assert_eq!(managers, (&SystemGroup::Administrators.into(), &SystemGroup::Owners.into()));
+    let newer = permissions_with(&json!({"can_create_bots_group": 31, "can_resolve_topics_group": 32}));
+    assert_eq!(newer.create_write_only_bots, SystemGroup::Moderators.into());
+    assert_eq!(newer.resolve_topics, GroupSettingValue::Group(UserGroupId(32)));
 }
 
 #[test]
@@ -217,18 +245,21 @@ fn a_group_of_the_system_stands_for_its_policy_whoever_is_in_it() {
         spans,
         ..StoredRealmState::default()
     });
-    assert_eq!(realm.realm().unwrap().rules.edit_groups, PermissionPolicy::Everyone);
+    assert_eq!(realm.realm().unwrap().rules.edit_groups, SystemGroup::Everyone.into());
     assert_eq!(realm.channel(ChannelId(20)).unwrap().post_policy, ChannelPostPolicy::Everyone);
 }
 
 #[test]
 fn the_report_says_what_is_left() {
-    let (_, report) = made(tables()).unwrap();
+    let mut tables = tables();
+    tables["zerver_realm"][0]["can_add_subscribers_group"] = json!(99);
+    let (_, report) = made(tables).unwrap();
     let left = |what: &str| report.left.get(what).copied();
     assert_eq!(left("zerver_service"), Some(2));
     assert_eq!(left("pictures of users"), Some(1));
     assert_eq!(left("preferences with a value that is none here"), Some(1));
-    assert_eq!(left("permissions of users and groups, which administrators have now"), Some(1));
+    assert_eq!(left("permissions of groups that are not in the export, which administrators have now"), Some(1));
+    assert!(report.restrictions.contains("zerver_realm.can_add_subscribers_group: an unknown group"));
     assert_eq!(left("votes in polls, drafts and invitations, of which the export has none"), Some(1));
     assert_eq!((report.taken["users"], report.taken["channels"], report.taken["subscriptions"]), (4, 2, 1));
     assert_eq!(report.taken["answers to profile fields"], 1);
@@ -244,7 +275,6 @@ fn a_choice_of_the_organization_that_is_not_kept_is_named_with_its_value() {
         ("avatar_changes_disabled", json!(true)),
         ("require_unique_names", json!(true)),
         ("can_access_all_users_group", json!(31)),
-        ("create_multiuse_invite_group", json!(40)),
     ];
     let choices = [
         ("default_language", json!("de")),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{EditPlan, MessageEditError, MessageMove, PropagateMode, may_take_along};
+use super::{EditPlan, MessageEditError, MessageMove, PropagateMode, may_take_along, only_resolves};
 use crate::event_log::event::{self, EventAudience, NewEvent};
 use crate::id::{AttachmentId, ChannelId, MessageId, UserId};
 use crate::messages::store::MessageEdit;
@@ -52,8 +52,9 @@ pub(super) fn companions(
     }
     let default = RealmPermissionSettings::default();
     let rules = realm.realm().map_or(&default, |realm| &realm.rules);
-    if to.propagate != PropagateMode::One {
-        may_take_along(rules, user, &moving, (to.channel_id != from, now_s))?;
+    let to_other_channel = to.channel_id != from;
+    if to.propagate != PropagateMode::One && (to_other_channel || !only_resolves(&message.topic, &to.topic)) {
+        may_take_along(rules, user, &moving, (to_other_channel, now_s))?;
     }
     Ok(moving.into_iter().map(|(id, _)| id).collect())
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::id::UserId;
+use crate::model::group::SystemGroup;
 use crate::model::realm::RealmPermissionSettings;
-use crate::model::role::PermissionPolicy;
 use crate::testing;
 
 fn pictures() -> CustomEmojiImageUrls {
@@ -47,7 +47,7 @@ fn who_may_add_one_the_realm_says() {
     assert!(added(&open, 4, "tick").is_ok());
     assert_eq!(refused(&open, 6, "tick"), "Not allowed for guest users");
     let rules = RealmPermissionSettings {
-        add_custom_emoji: PermissionPolicy::Administrators,
+        add_custom_emoji: SystemGroup::Administrators.into(),
         ..RealmPermissionSettings::default()
     };
     let closed = testing::realm(rules, Vec::new());

@@ -15,11 +15,13 @@ use crate::id::UserId;
 use crate::limits::{MAX_BOT_STORAGE_CHARS, MAX_BOTS_PER_OWNER};
 use crate::model::email_address_visibility::EmailAddressVisibility;
 use crate::model::realm_change::RealmChange;
+use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
-use crate::model::role::{PermissionPolicy, Role};
+use crate::model::role::Role;
 use crate::model::user::{self, ApiKey, BotKind, BotProperties, FullNameError, User};
 use crate::people::{account, email_change};
 use crate::permission::access::{self, PermissionError};
+use crate::permission::group_settings::has_realm_permission;
 use crate::wire_format;
 
 /// The reason why a bot cannot be created or changed.
@@ -81,17 +83,18 @@ pub struct NewBot {
     pub api_key: ApiKey,
 }
 
-/// Checks whether the caller may create bots.
+/// Checks whether the caller may create bots of that kind.
 ///
 /// # Errors
-/// For guests and bots, and for whom the realm's choice leaves out.
-pub fn may_create_bots(realm: &RealmSnapshot, caller: &User, now_s: i64) -> Result<(), BotError> {
+/// For guests and bots, and for users whom the realm's choice leaves out.
+pub fn may_create_bots(realm: &RealmSnapshot, caller: &User, kind: i64, now_s: i64) -> Result<(), BotError> {
     access::require_member(caller)?;
     access::require_human(caller)?;
-    let rules = realm.realm().map(|realm| &realm.rules);
-    let (policy, waiting_days) =
-        rules.map_or((PermissionPolicy::Nobody, 0), |rules| (rules.create_bots, rules.waiting_period_days));
-    if policy.permits_user(caller, waiting_days, now_s) { Ok(()) } else { Err(PermissionError::Insufficient.into()) }
+    let permits = |permission| has_realm_permission(realm, caller, permission, now_s);
+    let is_write_only = kind == wire_format::bot_type_number(BotKind::IncomingWebhook);
+    let permitted =
+        permits(RealmPermission::CreateBots) || (is_write_only && permits(RealmPermission::CreateWriteOnlyBots));
+    if permitted { Ok(()) } else { Err(PermissionError::Insufficient.into()) }
 }
 
 /// Creates a bot owned by the caller, in no channel and with the rights of a member, and notifies all users. It may do
@@ -105,7 +108,7 @@ pub fn create_bot(
     new: &NewBot,
     commit: &mut RealmCommit,
 ) -> Result<UserId, BotError> {
-    may_create_bots(realm, caller, commit.at_s)?;
+    may_create_bots(realm, caller, new.kind, commit.at_s)?;
     let full_name = user::parse_full_name(&new.full_name)?.to_owned();
     let email = format!("{}-bot@{}", new.short_name.trim(), new.domain);
     let email = user::parse_email(&email).map_err(|_| BotError::ShortName)?.to_owned();

@@ -3,14 +3,16 @@
 use serde_json::json;
 
 use super::subgroups::checked_subgroups;
-use super::{UserGroupError, check_free, checked_name, checked_setting, checked_users, may_create_user_groups};
+use super::{UserGroupError, check_free, checked_name, checked_users, may_create_user_groups};
 use crate::event_log::event::{EventAudience, NewEvent};
 use crate::event_log::realm_commit::RealmCommit;
 use crate::id::{UserGroupId, UserId};
 use crate::model::group::{GroupOrigin, GroupSettingValue, SystemGroup, UserGroup};
+use crate::model::group_setting_rule::CAN_MENTION_GROUP;
 use crate::model::realm_change::RealmChange;
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
+use crate::permission::group_settings::check_group_setting;
 use crate::wire_format;
 
 /// A user group to create.
@@ -46,11 +48,8 @@ pub fn create_user_group(
     let subgroups = checked_subgroups(realm, &new.subgroups)?;
     let name = checked_name(&new.name)?;
     let can_mention = match &new.can_mention {
-        Some(setting) => checked_setting(realm, setting)?,
-        None => realm
-            .system_group(SystemGroup::Everyone)
-            .map(|group| GroupSettingValue::Group(group.id))
-            .ok_or(UserGroupError::NoSuchGroup)?,
+        Some(setting) => check_group_setting(realm, &CAN_MENTION_GROUP, setting)?,
+        None => SystemGroup::Everyone.into(),
     };
     check_free(realm, &name)?;
     let id = UserGroupId(realm.nth_unused_id(1));

@@ -1,7 +1,7 @@
 //! Making, changing, filling and removing user groups: decisions that become commits.
 //!
-//! Who may make groups is a choice of the realm. Those that exist are changed by moderators and above, and by their own
-//! members. The groups of the system are changed by nobody: who stands in them follows from roles.
+//! Who may make groups is a choice of the realm, and so is who may change all of them. Of those who may make groups,
+//! moderators and above change any, and others those they are in. The groups of the system are changed by nobody: who stands in them follows from roles.
 
 mod create;
 mod members;
@@ -14,19 +14,19 @@ pub use members::change_group_members;
 pub(crate) use members::{add_member, rejoined};
 pub use remove::{UserGroupUse, deactivate_user_group, remove_user_group};
 pub use subgroups::change_group_subgroups;
-pub use update::{UserGroupSettingChange, UserGroupUpdate, update_user_group};
+pub use update::{UserGroupUpdate, update_user_group};
 
 use serde_json::{Value, json};
 
 use crate::event_log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
 use crate::id::{UserGroupId, UserId};
-use crate::model::group::{
-    GroupNameError, GroupSettingValue, NOT_MENTIONERS, SystemGroup, UserGroup, parse_user_group_name,
-};
+use crate::model::group::{GroupNameError, UserGroup, parse_user_group_name};
+use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
-use crate::model::role::{PermissionPolicy, Role};
+use crate::model::role::Role;
 use crate::model::user::User;
 use crate::permission::access::{self, PermissionError};
+use crate::permission::group_settings::{GroupSettingError, has_realm_permission};
 use crate::wire_format::group::direct_group_members;
 
 /// The reason why a user group is not created or changed.
@@ -68,12 +68,9 @@ pub enum UserGroupError {
     /// The group would lie inside itself.
     #[error("User group {0} is already a subgroup of one of the passed subgroups.")]
     Circular(UserGroupId),
-    /// Not this group of the system.
-    #[error("'can_mention_group' setting cannot be set to '{}' group.", .0.wire_name())]
-    SettingRefused(SystemGroup),
-    /// The setting is not what the caller takes it for.
-    #[error("'old' value does not match the expected value.")]
-    SettingChanged,
+    /// A setting cannot have the value.
+    #[error(transparent)]
+    Setting(#[from] GroupSettingError),
     /// Nothing shall be different.
     #[error("No new data supplied")]
     NothingNew,
@@ -88,10 +85,8 @@ pub enum UserGroupError {
 /// For guests, and for whom the realm's choice leaves out.
 pub fn may_create_user_groups(realm: &RealmSnapshot, caller: &User, now_s: i64) -> Result<(), UserGroupError> {
     access::require_member(caller)?;
-    let rules = realm.realm().map(|realm| &realm.rules);
-    let (policy, waiting_days) =
-        rules.map_or((PermissionPolicy::Nobody, 0), |rules| (rules.edit_groups, rules.waiting_period_days));
-    if policy.permits_user(caller, waiting_days, now_s) { Ok(()) } else { Err(PermissionError::Insufficient.into()) }
+    let permitted = has_realm_permission(realm, caller, RealmPermission::CreateGroups, now_s);
+    if permitted { Ok(()) } else { Err(PermissionError::Insufficient.into()) }
 }
 
 /// Returns the user group of that id, or an error.
@@ -142,16 +137,21 @@ pub enum MembershipDepth {
 
 /// Returns the group, when the caller may change it.
 ///
-/// Not specified who may; as existing clients know it: moderators and above any group, members those they are in.
+/// Not specified who may; as existing clients know it: who may change all groups, and of those who may create groups
+/// moderators and above any group, members those they are in.
 fn changeable<'a>(
     realm: &'a RealmSnapshot,
     caller: &User,
     id: UserGroupId,
     now_s: i64,
 ) -> Result<&'a UserGroup, UserGroupError> {
-    may_create_user_groups(realm, caller, now_s)?;
+    access::require_member(caller)?;
+    let manages_all = has_realm_permission(realm, caller, RealmPermission::ManageAllGroups, now_s);
+    if !manages_all {
+        may_create_user_groups(realm, caller, now_s)?;
+    }
     let group = find_user_group(realm, id)?;
-    let is_theirs = caller.role <= Role::Moderator || realm.is_in_group(caller, id, now_s);
+    let is_theirs = manages_all || caller.role <= Role::Moderator || realm.is_in_group(caller, id, now_s);
     if group.system.is_some() || !is_theirs {
         return Err(PermissionError::Insufficient.into());
     }
@@ -204,25 +204,6 @@ fn checked_users(realm: &RealmSnapshot, ids: &[UserId]) -> Result<Vec<UserId>, U
     ids.sort_unstable();
     ids.dedup();
     Ok(ids)
-}
-
-/// Returns the permission in its one form, when everything it names is there and it can be who may mention a group.
-///
-/// # Source
-/// Specification, `POST /user_groups/create`: not `role:internet` nor `role:owners`.
-fn checked_setting(realm: &RealmSnapshot, setting: &GroupSettingValue) -> Result<GroupSettingValue, UserGroupError> {
-    let setting = setting.clone().into_canonical();
-    checked_users(realm, setting.user_ids())?;
-    for id in setting.group_ids() {
-        if find_user_group(realm, *id)?.is_deactivated {
-            return Err(UserGroupError::NoSuchGroup);
-        }
-    }
-    let GroupSettingValue::Group(id) = setting else { return Ok(setting) };
-    match find_user_group(realm, id)?.system {
-        Some(system) if NOT_MENTIONERS.contains(&system) => Err(UserGroupError::SettingRefused(system)),
-        _ => Ok(setting),
-    }
 }
 
 /// Returns the event for the clients that know of the group: of one out of use not all do.

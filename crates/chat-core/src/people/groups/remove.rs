@@ -7,7 +7,9 @@ use crate::event_log::event::{ClientCapability, QueueCondition};
 use crate::event_log::realm_commit::RealmCommit;
 use crate::id::UserGroupId;
 use crate::model::group::UserGroup;
+use crate::model::realm::RealmPermissionSettings;
 use crate::model::realm_change::RealmChange;
+use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 
@@ -18,6 +20,8 @@ pub enum UserGroupUse {
     Subgroup(Vec<UserGroupId>),
     /// Its members may mention this group.
     CanMention(UserGroupId),
+    /// These settings of the realm name it.
+    Realm(Vec<&'static str>),
 }
 
 /// Deactivates a user group: it keeps its name and members, and can neither be mentioned nor changed. Clients that know
@@ -77,7 +81,15 @@ fn check_unused(realm: &RealmSnapshot, id: UserGroupId) -> Result<(), UserGroupE
     if !around.is_empty() {
         uses.push(UserGroupUse::Subgroup(around));
     }
-    let mentioned = others.iter().filter(|group| group.can_mention.group_ids().contains(&id));
+    let Some(group) = realm.group(id) else { return Ok(()) };
+    let mentioned = others.iter().filter(|other| realm.names_group(&other.can_mention, group));
     uses.extend(mentioned.map(|group| UserGroupUse::CanMention(group.id)));
+    uses.extend(realm.realm().and_then(|organization| use_by_realm(realm, &organization.rules, group)));
     if uses.is_empty() { Ok(()) } else { Err(UserGroupError::InUse(uses)) }
+}
+
+fn use_by_realm(realm: &RealmSnapshot, settings: &RealmPermissionSettings, group: &UserGroup) -> Option<UserGroupUse> {
+    let names_it = |permission: &&RealmPermission| realm.names_group(permission.value(settings), group);
+    let named: Vec<_> = RealmPermission::ALL.iter().filter(names_it).map(|permission| permission.rule().name).collect();
+    (!named.is_empty()).then_some(UserGroupUse::Realm(named))
 }

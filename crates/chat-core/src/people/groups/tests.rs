@@ -2,6 +2,7 @@ use super::*;
 use crate::event_log::event::LogRecord;
 use crate::event_log::realm_commit::RealmCommit;
 use crate::id::EventId;
+use crate::model::group::GroupSettingValue;
 use crate::model::realm::RealmPermissionSettings;
 use crate::model::realm_change::RealmChange;
 use crate::testing::{self, NOW_S};

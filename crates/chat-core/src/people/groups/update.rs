@@ -2,14 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{UserGroupError, changeable, check_free, checked_name, checked_setting, event_of, group_event};
+use super::{UserGroupError, changeable, check_free, checked_name, event_of, group_event};
 use crate::event_log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
 use crate::event_log::realm_commit::RealmCommit;
 use crate::id::UserGroupId;
-use crate::model::group::{GroupSettingValue, UserGroup};
+use crate::model::group::{GroupSettingChange, UserGroup};
+use crate::model::group_setting_rule::CAN_MENTION_GROUP;
 use crate::model::realm_change::RealmChange;
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
+use crate::permission::group_settings::check_group_setting_change;
 use crate::wire_format;
 
 /// The properties of a user group to change.
@@ -20,18 +22,9 @@ pub struct UserGroupUpdate {
     /// What it is for.
     pub description: Option<String>,
     /// Who may mention it.
-    pub can_mention: Option<UserGroupSettingChange>,
+    pub can_mention: Option<GroupSettingChange>,
     /// Whether a group out of use comes into use again.
     pub reactivates: bool,
-}
-
-/// A change of a user group's permission setting.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UserGroupSettingChange {
-    /// What it shall be.
-    pub new: GroupSettingValue,
-    /// What the caller takes it for now; when it is something else, nothing changes.
-    pub old: Option<GroupSettingValue>,
 }
 
 /// Changes a user group and notifies all users of the differences. Values that are set already change nothing. To
@@ -50,7 +43,7 @@ pub fn update_user_group(
     }
     let before = changeable(realm, caller, id, commit.at_s)?;
     let after = changed(realm, before, changes)?;
-    let data = differences(before, &after);
+    let data = differences(realm, before, &after);
     if !data.is_empty() {
         commit.events.push(event_of(before, group_event("update", id, json!({"data": data}))));
         if before.is_deactivated && !after.is_deactivated {
@@ -76,17 +69,16 @@ fn changed(realm: &RealmSnapshot, before: &UserGroup, changes: &UserGroupUpdate)
         after.description.clone_from(description);
     }
     if let Some(change) = &changes.can_mention {
-        let expected = change.old.clone().map(GroupSettingValue::into_canonical);
-        if expected.is_some_and(|expected| expected != before.can_mention) {
-            return Err(UserGroupError::SettingChanged);
+        let new = check_group_setting_change(realm, &CAN_MENTION_GROUP, &before.can_mention, change)?;
+        if new != realm.canonical_group_setting(before.can_mention.clone()) {
+            after.can_mention = new;
         }
-        after.can_mention = checked_setting(realm, &change.new)?;
     }
     after.is_deactivated &= !changes.reactivates;
     Ok(after)
 }
 
-fn differences(before: &UserGroup, after: &UserGroup) -> Map<String, Value> {
+fn differences(realm: &RealmSnapshot, before: &UserGroup, after: &UserGroup) -> Map<String, Value> {
     let mut data = Map::new();
     if after.name != before.name {
         data.insert("name".to_owned(), after.name.as_str().into());
@@ -95,7 +87,7 @@ fn differences(before: &UserGroup, after: &UserGroup) -> Map<String, Value> {
         data.insert("description".to_owned(), after.description.as_str().into());
     }
     if after.can_mention != before.can_mention {
-        data.insert("can_mention_group".to_owned(), json!(after.can_mention));
+        data.insert("can_mention_group".to_owned(), wire_format::group_setting(realm, &after.can_mention));
     }
     if after.is_deactivated != before.is_deactivated {
         data.insert("deactivated".to_owned(), after.is_deactivated.into());

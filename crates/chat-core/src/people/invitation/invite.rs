@@ -7,13 +7,13 @@ use super::{Invitation, InvitationContext, InvitationError, InvitationLink, Invi
 use super::{changed, forget_old, letters_left, may_invite, may_invite_to, next_number};
 use crate::event_log::realm_commit::{CredentialChange, RealmCommit};
 use crate::id::{ChannelId, UserGroupId};
+use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
-use crate::model::role::{PermissionPolicy, Role};
+use crate::model::role::Role;
 use crate::model::user::InvitationSecret;
 use crate::model::user::{self, User};
 use crate::organization::email_domains::{self, EmailNotAllowedError};
 use crate::people::groups;
-use crate::permission::access::PermissionError;
 use crate::permission::channel_membership::{may_add_subscribers_anywhere, may_subscribe};
 
 /// The role, channels and lifetime of an invitation.
@@ -150,7 +150,7 @@ pub fn invite_by_email(
     request: &InviteRequest,
     commit: &mut RealmCommit,
 ) -> Result<InviteOutcome, InvitationError> {
-    may_invite(env, commit.at_s)?;
+    may_invite(env, RealmPermission::Invite, commit.at_s)?;
     may_invite_to(env.caller, request.terms.role)?;
     if request.addresses.is_empty() {
         return Err(InvitationError::NoAddress);
@@ -184,17 +184,14 @@ pub fn invite_by_email(
 /// See [`InvitationError`].
 ///
 /// # Source
-/// Not specified; administrators may, which is what clients are told in `realm_create_multiuse_invite_group`.
+/// Not specified; the group of `create_multiuse_invite_group` may, as on existing servers.
 pub fn create_reusable_invitation_link(
     env: &InvitationContext<'_>,
     terms: &InvitationTerms,
     secret: &InvitationSecret,
     commit: &mut RealmCommit,
 ) -> Result<String, InvitationError> {
-    may_invite(env, commit.at_s)?;
-    if !PermissionPolicy::Administrators.permits_user(env.caller, 0, commit.at_s) {
-        return Err(PermissionError::Insufficient.into());
-    }
+    may_invite(env, RealmPermission::CreateReusableInvitation, commit.at_s)?;
     may_invite_to(env.caller, terms.role)?;
     check_channels(env, terms, commit.at_s)?;
     check_groups(env, terms, commit.at_s)?;

@@ -38,11 +38,13 @@ use crate::event_log::realm_commit::{CredentialChange, RealmCommit};
 use crate::id::{ChannelId, UserGroupId, UserId};
 use crate::limits::SECONDS_PER_DAY;
 use crate::model::realm_change::{RealmChange, RealmItemKind};
+use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::Role;
 use crate::model::user::{KeyHash, User};
 use crate::people::groups::UserGroupError;
 use crate::permission::access::{self, PermissionError};
+use crate::permission::group_settings::has_realm_permission;
 
 /// The default validity of an invitation, in minutes: ten days.
 ///
@@ -210,12 +212,11 @@ impl Invitation {
     }
 }
 
-/// Who may invite at all.
-fn may_invite(env: &InvitationContext<'_>, now_s: i64) -> Result<(), PermissionError> {
+/// Checks whether the caller may invite in the way that the permission stands for.
+fn may_invite(env: &InvitationContext<'_>, permission: RealmPermission, now_s: i64) -> Result<(), PermissionError> {
     access::require_member(env.caller)?;
     access::require_human(env.caller)?;
-    let rules = env.realm.realm().map(|realm| &realm.rules);
-    let permitted = rules.is_some_and(|rules| rules.invite.permits_user(env.caller, rules.waiting_period_days, now_s));
+    let permitted = has_realm_permission(env.realm, env.caller, permission, now_s);
     if permitted { Ok(()) } else { Err(PermissionError::Insufficient) }
 }
 

@@ -3,9 +3,9 @@ use crate::event_log::email_queue::OutgoingEmail;
 use crate::event_log::event::LogRecord;
 use crate::id::EventId;
 use crate::model::channel::ChannelPrivacy;
+use crate::model::group::SystemGroup;
 use crate::model::realm::RealmPermissionSettings;
 use crate::model::realm_change::RealmChange;
-use crate::model::role::PermissionPolicy;
 use crate::model::user::{ApiKey, BotKind, BotProperties, InvitationSecret};
 use crate::testing::{self, NOW_S};
 
@@ -114,7 +114,7 @@ fn guests_bots_and_those_the_realm_leaves_out_invite_nobody() {
     assert_eq!(refusal(&open, 6, "a@x.org", terms(Role::Guest)), PermissionError::GuestRefused.into());
     assert_eq!(refusal(&open, 8, "a@x.org", terms(Role::Guest)), PermissionError::BotRefused.into());
     let closed = realm(RealmPermissionSettings {
-        invite: PermissionPolicy::Administrators,
+        invite: SystemGroup::Administrators.into(),
         ..RealmPermissionSettings::default()
     });
     assert_eq!(refusal(&closed, 3, "a@x.org", terms(Role::Guest)), PermissionError::Insufficient.into());
@@ -138,7 +138,7 @@ fn channels_are_those_the_caller_could_put_others_into() {
     let (_, mail) = invited(&realm_open, 4, "a@x.org", within(&[20, 21, 20]));
     assert_eq!(mail.len(), 1);
     let closed = realm(RealmPermissionSettings {
-        subscribe_others: PermissionPolicy::Moderators,
+        subscribe_others: SystemGroup::Moderators.into(),
         ..RealmPermissionSettings::default()
     });
     assert_eq!(refusal(&closed, 4, "a@x.org", within(&[20])), InvitationError::MayNotSubscribeOthers);

@@ -24,6 +24,7 @@ pub(super) fn all() -> Vec<SchemaMember> {
     let numbers = NUMBERS.map(|key| optional_schema_member(key, JsonSchema::integer()));
     let numbers_or_null = NUMBERS_OR_NULL.map(|key| optional_schema_member(key, JsonSchema::integer().nullable()));
     let texts_or_null = TEXTS_OR_NULL.map(|key| optional_schema_member(key, JsonSchema::string().nullable()));
+    let groups = GROUP_SETTINGS.map(|key| optional_schema_member(key, JsonSchema::reference_to("Permission")));
     let lists = LISTS.map(|(key, of)| optional_schema_member(key, JsonSchema::list(JsonSchema::reference_to(of))));
     let nothing =
         EMPTY.map(|key| optional_schema_member(key, JsonSchema::list(JsonSchema::any()).with_keyword("maxItems", 0)));
@@ -40,6 +41,7 @@ pub(super) fn all() -> Vec<SchemaMember> {
         .chain(lists)
         .chain(nothing)
         .chain(of_anything)
+        .chain(groups)
         .chain(further())
         .collect()
 }
@@ -142,19 +144,41 @@ const NUMBERS: [&str; 44] = [
     "server_typing_started_wait_period_milliseconds",
 ];
 
-const NUMBERS_OR_NULL: [&str; 12] = [
+const NUMBERS_OR_NULL: [&str; 6] = [
     "realm_message_content_edit_limit_seconds",
     "realm_message_content_delete_limit_seconds",
     "realm_move_messages_within_stream_limit_seconds",
     "realm_move_messages_between_streams_limit_seconds",
     "realm_upload_quota_mib",
     "realm_push_notifications_enabled_end_timestamp",
-    "realm_create_multiuse_invite_group",
-    "realm_can_access_all_users_group",
+];
+
+/// The groups that have permissions.
+const GROUP_SETTINGS: [&str; 24] = [
     "realm_can_create_public_channel_group",
     "realm_can_create_private_channel_group",
-    "realm_direct_message_initiator_group",
+    "realm_can_create_web_public_channel_group",
     "realm_direct_message_permission_group",
+    "realm_direct_message_initiator_group",
+    "realm_can_delete_any_message_group",
+    "realm_can_delete_own_message_group",
+    "realm_can_create_groups",
+    "realm_can_manage_all_groups",
+    "realm_can_add_custom_emoji_group",
+    "realm_can_move_messages_between_channels_group",
+    "realm_create_multiuse_invite_group",
+    "realm_can_move_messages_between_topics_group",
+    "realm_can_invite_users_group",
+    "realm_can_add_subscribers_group",
+    "realm_can_create_bots_group",
+    "realm_can_create_write_only_bots_group",
+    "realm_can_summarize_topics_group",
+    "realm_can_mention_many_users_group",
+    "realm_can_manage_billing_group",
+    "realm_can_resolve_topics_group",
+    "realm_can_set_topics_policy_group",
+    "realm_can_set_delete_message_policy_group",
+    "realm_can_access_all_users_group",
 ];
 
 /// Lists of objects that have names.

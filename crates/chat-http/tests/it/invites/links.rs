@@ -150,7 +150,7 @@ async fn a_link_is_made_by_administrators_to_roles_and_channels_they_could_give(
     assert_refused(&app, &make(&adam, &[("invite_as", "100")]).await, "Must be an organization owner").await;
     let response = make(&adam, &[("stream_ids", "[77]")]).await;
     assert_refused(&app, &response, "Invalid channel ID 77. No invites were sent.").await;
-    rule(&app, |rules| rules.subscribe_others = chat_core::model::role::PermissionPolicy::Owners).await;
+    rule(&app, |rules| rules.subscribe_others = chat_core::model::group::SystemGroup::Owners.into()).await;
     let general = format!("[{}]", app.realm().channel_by_name("general").unwrap().id.0);
     let response = make(&adam, &[("stream_ids", &general)]).await;
     assert_refused(&app, &response, "You do not have permission to subscribe other users to channels.").await;

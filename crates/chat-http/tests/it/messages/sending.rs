@@ -316,7 +316,7 @@ async fn who_may_not_begin_a_conversation_may_go_on_with_one() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Member).await;
     let mut realm = app.realm().realm().unwrap().clone();
-    realm.rules.initiate_direct_messages = chat_core::model::role::PermissionPolicy::Administrators;
+    realm.rules.initiate_direct_messages = chat_core::model::group::SystemGroup::Administrators.into();
     change(&app, vec![RealmChange::Realm(Box::new(realm))]).await;
     let to = |id: i64| format!("[{id}]");
     let parameters = |to: &str| [("type", "direct"), ("to", to), ("content", "x")].map(|(k, v)| (k, v.to_owned()));

@@ -2,9 +2,9 @@
 
 use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
 use chat_core::event_log::store::RealmStore as _;
+use chat_core::model::group::SystemGroup;
 use chat_core::model::realm::Realm;
 use chat_core::model::realm_change::RealmChange;
-use chat_core::model::role::PermissionPolicy;
 use serde_json::{Value, json};
 
 use super::{heard, listen, people};
@@ -187,7 +187,7 @@ async fn the_realm_says_who_may_add() {
     let realm = app.realm();
     let before = realm.realm().unwrap();
     let mut rules = before.rules.clone();
-    rules.add_custom_emoji = PermissionPolicy::Administrators;
+    rules.add_custom_emoji = SystemGroup::Administrators.into();
     let changes = vec![RealmChange::Realm(Box::new(Realm { rules, ..before.clone() }))];
     let commit = RealmCommit { decided_at: realm.changed_at(), at_s: NOW_S, changes, ..RealmCommit::default() };
     assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));

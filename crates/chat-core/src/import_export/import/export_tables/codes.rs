@@ -4,9 +4,8 @@
 //! Not specified; those existing servers use, held against `zerver/models/` of the public repository zulip/zulip.
 
 use crate::model::channel::ChannelPostPolicy;
+use crate::model::group::SystemGroup;
 use crate::model::message::MessageFlag;
-use crate::model::realm::RealmPermissionSettings;
-use crate::model::role::PermissionPolicy;
 use crate::model::user::BotKind;
 
 /// Messages go to a person.
@@ -80,49 +79,28 @@ pub(crate) fn bot_number(kind: BotKind) -> i64 {
     }
 }
 
-/// Returns who may write to a channel, by the policy of the group that may. There are fewer ways to say that here;
+/// Returns who may write to a channel, by the system group that may. There are fewer ways to say that here;
 /// nobody may write who could not. Says also whether it is the same.
-pub(crate) fn post_policy(policy: Option<PermissionPolicy>) -> (ChannelPostPolicy, bool) {
-    match policy {
-        Some(PermissionPolicy::Everyone) => (ChannelPostPolicy::Everyone, true),
-        Some(PermissionPolicy::FullMembers) => (ChannelPostPolicy::FullMembers, true),
-        Some(PermissionPolicy::Members) => (ChannelPostPolicy::FullMembers, false),
-        Some(PermissionPolicy::Moderators) => (ChannelPostPolicy::Moderators, true),
-        Some(PermissionPolicy::Administrators) => (ChannelPostPolicy::Administrators, true),
-        Some(PermissionPolicy::Owners | PermissionPolicy::Nobody) | None => (ChannelPostPolicy::Administrators, false),
+pub(crate) fn post_policy(group: Option<SystemGroup>) -> (ChannelPostPolicy, bool) {
+    match group {
+        Some(SystemGroup::Everyone | SystemGroup::Internet) => (ChannelPostPolicy::Everyone, true),
+        Some(SystemGroup::FullMembers) => (ChannelPostPolicy::FullMembers, true),
+        Some(SystemGroup::Members) => (ChannelPostPolicy::FullMembers, false),
+        Some(SystemGroup::Moderators) => (ChannelPostPolicy::Moderators, true),
+        Some(SystemGroup::Administrators) => (ChannelPostPolicy::Administrators, true),
+        Some(SystemGroup::Owners | SystemGroup::Nobody) | None => (ChannelPostPolicy::Administrators, false),
     }
 }
 
-/// Returns the policy of the group that may write to such a channel.
-pub(crate) fn writers(policy: ChannelPostPolicy) -> PermissionPolicy {
+/// Returns the system group that may write to such a channel.
+pub(crate) fn writers(policy: ChannelPostPolicy) -> SystemGroup {
     match policy {
-        ChannelPostPolicy::Everyone => PermissionPolicy::Everyone,
-        ChannelPostPolicy::Administrators => PermissionPolicy::Administrators,
-        ChannelPostPolicy::FullMembers => PermissionPolicy::FullMembers,
-        ChannelPostPolicy::Moderators => PermissionPolicy::Moderators,
+        ChannelPostPolicy::Everyone => SystemGroup::Everyone,
+        ChannelPostPolicy::Administrators => SystemGroup::Administrators,
+        ChannelPostPolicy::FullMembers => SystemGroup::FullMembers,
+        ChannelPostPolicy::Moderators => SystemGroup::Moderators,
     }
 }
-
-/// Where a permission of the organization is kept.
-pub(crate) type Field = fn(&mut RealmPermissionSettings) -> &mut PermissionPolicy;
-
-/// Permissions that newer servers give to groups.
-pub(crate) const BY_GROUP: [(&str, Field); 14] = [
-    ("can_create_public_channel_group", |rules| &mut rules.create_public_channel),
-    ("can_create_private_channel_group", |rules| &mut rules.create_private_channel),
-    ("can_create_web_public_channel_group", |rules| &mut rules.create_web_public_channel),
-    ("can_add_subscribers_group", |rules| &mut rules.subscribe_others),
-    ("can_invite_users_group", |rules| &mut rules.invite),
-    ("can_add_custom_emoji_group", |rules| &mut rules.add_custom_emoji),
-    ("can_create_groups", |rules| &mut rules.edit_groups),
-    ("can_create_bots_group", |rules| &mut rules.create_bots),
-    ("can_delete_own_message_group", |rules| &mut rules.delete_own_message),
-    ("can_move_messages_between_topics_group", |rules| &mut rules.edit_topic),
-    ("can_move_messages_between_channels_group", |rules| &mut rules.move_between_channels),
-    ("can_mention_many_users_group", |rules| &mut rules.wildcard_mention),
-    ("direct_message_permission_group", |rules| &mut rules.direct_messages),
-    ("direct_message_initiator_group", |rules| &mut rules.initiate_direct_messages),
-];
 
 #[cfg(test)]
 mod tests {

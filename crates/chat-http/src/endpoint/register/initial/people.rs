@@ -1,12 +1,13 @@
 //! Users, bots, groups, and what is known of them.
 
 use chat_core::event_log::event::ClientCapability;
-use chat_core::model::realm::RealmPermissionSettings;
-use chat_core::model::role::{PermissionPolicy, Role};
+use chat_core::model::realm_permission::RealmPermission;
+use chat_core::model::role::Role;
 use chat_core::model::user::User;
 use chat_core::people::personal_settings::user_status;
 use chat_core::people::presence::presence_report::PresenceFormat;
 use chat_core::people::presence::{self, PresenceQuery};
+use chat_core::permission::group_settings::has_realm_permission;
 use chat_core::wire_format::{self, UserObjectFields, realm_and_user_items};
 use serde_json::{Map, Value, json};
 
@@ -60,15 +61,15 @@ fn oneself(user: &User, state: &mut InitialState) {
 }
 
 fn permissions(request: &InitialStateRequest<'_>, state: &mut InitialState) {
-    let rules = request.realm.realm().map_or_else(RealmPermissionSettings::default, |realm| realm.rules.clone());
-    let may = |policy: PermissionPolicy| policy.permits_user(request.user, rules.waiting_period_days, request.now_s);
-    let (public, private) = (may(rules.create_public_channel), may(rules.create_private_channel));
-    state.put("can_create_streams", public || private);
+    let may = |permission| has_realm_permission(request.realm, request.user, permission, request.now_s);
+    let (public, private) = (may(RealmPermission::CreatePublicChannel), may(RealmPermission::CreatePrivateChannel));
+    let web_public = may(RealmPermission::CreateWebPublicChannel);
+    state.put("can_create_streams", public || private || web_public);
     state.put("can_create_public_streams", public);
     state.put("can_create_private_streams", private);
-    state.put("can_create_web_public_streams", may(rules.create_web_public_channel));
-    state.put("can_subscribe_other_users", may(rules.subscribe_others));
-    state.put("can_invite_others_to_realm", may(rules.invite));
+    state.put("can_create_web_public_streams", web_public);
+    state.put("can_subscribe_other_users", may(RealmPermission::SubscribeOthers));
+    state.put("can_invite_others_to_realm", may(RealmPermission::Invite));
 }
 
 /// The user's own bots, and for administrators all.

@@ -7,10 +7,12 @@ use chat_core::limits::{
 use chat_core::model::group::SystemGroup;
 use chat_core::model::organization_image::OrganizationImage;
 use chat_core::model::realm::{EditHistoryVisibility, RealmPermissionSettings};
-use chat_core::model::role::PermissionPolicy;
+use chat_core::model::realm_permission::RealmPermission;
 use chat_core::organization::permission_settings;
+use chat_core::organization::policy_numbers::PolicyNumbers;
 use chat_core::people::custom_profile_fields::ExternalAccountType;
 use chat_core::people::presence;
+use chat_core::wire_format;
 use serde_json::json;
 
 use super::{InitialState, InitialStateRequest};
@@ -155,32 +157,15 @@ pub(super) fn numbers(request: &InitialStateRequest<'_>, state: &mut InitialStat
 /// Who may do what, in the numbers of each setting and in the groups that replace them.
 pub(super) fn policies(request: &InitialStateRequest<'_>, state: &mut InitialState) {
     let rules = rules(request);
-    state.put_all(json!({
-        "realm_create_public_stream_policy": number(rules.create_public_channel),
-        "realm_create_private_stream_policy": number(rules.create_private_channel),
-        "realm_create_web_public_stream_policy": number(rules.create_web_public_channel),
-        "realm_invite_to_stream_policy": number(rules.subscribe_others),
-        "realm_invite_to_realm_policy": number(rules.invite),
-        "realm_add_custom_emoji_policy": number(rules.add_custom_emoji),
-        "realm_user_group_edit_policy": number(rules.edit_groups),
-        "realm_bot_creation_policy": bot_number(rules.create_bots),
-        "realm_delete_own_message_policy": number(rules.delete_own_message),
-        "realm_edit_topic_policy": number(rules.edit_topic),
-        "realm_move_messages_between_streams_policy": number(rules.move_between_channels),
-        "realm_wildcard_mention_policy": wildcard_number(rules.wildcard_mention),
-    }));
-    for (key, policy) in [
-        ("realm_create_multiuse_invite_group", PermissionPolicy::Administrators),
-        ("realm_can_access_all_users_group", PermissionPolicy::Everyone),
-        ("realm_can_create_public_channel_group", rules.create_public_channel),
-        ("realm_can_create_private_channel_group", rules.create_private_channel),
-        ("realm_direct_message_initiator_group", rules.initiate_direct_messages),
-        ("realm_direct_message_permission_group", rules.direct_messages),
-    ] {
-        let group = SystemGroup::ALL.into_iter().find(|group| group.permission_policy() == policy);
-        let group = group.and_then(|group| request.realm.system_group(group));
-        state.put(key, json!(group.map(|group| group.id)));
+    for policy in PolicyNumbers::ALL {
+        state.put(&format!("realm_{}", policy.name), policy.shown_number(&rules));
     }
+    for permission in RealmPermission::ALL {
+        let group = wire_format::group_setting(request.realm, permission.value(&rules));
+        state.put(&format!("realm_{}", permission.rule().name), group);
+    }
+    let everyone = wire_format::group_setting(request.realm, &SystemGroup::Everyone.into());
+    state.put("realm_can_access_all_users_group", everyone);
 }
 
 /// What can be chosen from.
@@ -203,52 +188,5 @@ fn branded(request: &InitialStateRequest<'_>, put: impl FnOnce(&str)) {
     let brand = request.app.settings.brand.as_str();
     if !brand.is_empty() {
         put(brand);
-    }
-}
-
-/// Returns the number of a policy in most settings.
-fn number(policy: PermissionPolicy) -> i64 {
-    match policy {
-        PermissionPolicy::Members => 1,
-        PermissionPolicy::Administrators => 2,
-        PermissionPolicy::FullMembers => 3,
-        PermissionPolicy::Moderators => 4,
-        PermissionPolicy::Everyone => 5,
-        PermissionPolicy::Nobody => 6,
-        PermissionPolicy::Owners => 7,
-    }
-}
-
-/// Returns who may make bots in fewer words: everybody, administrators, or all but for some kinds.
-fn bot_number(policy: PermissionPolicy) -> i64 {
-    match policy {
-        PermissionPolicy::Everyone | PermissionPolicy::Members | PermissionPolicy::FullMembers => 1,
-        PermissionPolicy::Moderators => 2,
-        PermissionPolicy::Administrators | PermissionPolicy::Owners | PermissionPolicy::Nobody => 3,
-    }
-}
-
-/// Returns who may mention everybody has numbers of its own. Clients know none for owners.
-fn wildcard_number(policy: PermissionPolicy) -> i64 {
-    match policy {
-        PermissionPolicy::Everyone => 1,
-        PermissionPolicy::Members => 2,
-        PermissionPolicy::FullMembers => 3,
-        PermissionPolicy::Administrators | PermissionPolicy::Owners => 5,
-        PermissionPolicy::Nobody => 6,
-        PermissionPolicy::Moderators => 7,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_new_realm_has_the_numbers_clients_know() {
-        let rules = RealmPermissionSettings::default();
-        let numbers = [rules.create_public_channel, rules.create_web_public_channel, rules.edit_topic].map(number);
-        assert_eq!((numbers, wildcard_number(rules.wildcard_mention)), ([1, 7, 5], 5));
-        assert_eq!(bot_number(rules.create_bots), 1);
     }
 }

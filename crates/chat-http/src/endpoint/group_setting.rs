@@ -1,8 +1,7 @@
-//! Parameters that user groups are described with.
+//! Parameters of group settings: who has a permission.
 
 use chat_core::id::{UserGroupId, UserId};
-use chat_core::model::group::GroupSettingValue;
-use chat_core::people::groups::UserGroupSettingChange;
+use chat_core::model::group::{GroupSettingChange, GroupSettingValue};
 use serde_json::Value;
 
 use crate::json_schema::JsonSchema;
@@ -31,18 +30,18 @@ impl ParamDecoder for GroupSettingParam {
     }
 }
 
-/// A permission that shall be another, as JSON: an object with `new` and maybe `old`.
+/// A change of a permission, as JSON: an object with `new` and maybe `old`.
 #[derive(Debug)]
 pub(super) struct GroupSettingChangeParam;
 
 impl ParamDecoder for GroupSettingChangeParam {
-    type Value = UserGroupSettingChange;
+    type Value = GroupSettingChange;
 
     fn wire_format() -> ParamWireFormat {
         JsonParam::<JsonGroupSettingChange>::wire_format()
     }
 
-    fn decode(param: RawParam<'_>) -> Result<UserGroupSettingChange, ParamError> {
+    fn decode(param: RawParam<'_>) -> Result<GroupSettingChange, ParamError> {
         JsonParam::<JsonGroupSettingChange>::decode(param).map(|JsonGroupSettingChange(change)| change)
     }
 }
@@ -73,7 +72,7 @@ fn named(mut object: JsonObjectReader<'_>) -> Result<GroupSettingValue, ParamErr
     Ok(GroupSettingValue::Named { direct_members, direct_subgroups })
 }
 
-struct JsonGroupSettingChange(UserGroupSettingChange);
+struct JsonGroupSettingChange(GroupSettingChange);
 
 impl FromJson for JsonGroupSettingChange {
     fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
@@ -85,9 +84,42 @@ impl FromJson for JsonGroupSettingChange {
     }
 }
 
-fn change(mut object: JsonObjectReader<'_>) -> Result<UserGroupSettingChange, ParamError> {
+fn change(mut object: JsonObjectReader<'_>) -> Result<GroupSettingChange, ParamError> {
     let JsonGroupSetting(new) = object.required_member("new")?;
     let old = object.optional_member::<Option<JsonGroupSetting>>("old")?.flatten();
     object.reject_unread_members()?;
-    Ok(UserGroupSettingChange { new, old: old.map(|JsonGroupSetting(old)| old) })
+    Ok(GroupSettingChange { new, old: old.map(|JsonGroupSetting(old)| old) })
+}
+
+/// A change of a permission of the organization, as JSON: an object with `new` and maybe `old`, or the number of a group
+/// as older clients send it.
+#[derive(Debug)]
+pub(super) struct RealmGroupSettingParam;
+
+impl ParamDecoder for RealmGroupSettingParam {
+    type Value = GroupSettingChange;
+
+    fn wire_format() -> ParamWireFormat {
+        JsonParam::<JsonRealmGroupSetting>::wire_format()
+    }
+
+    fn decode(param: RawParam<'_>) -> Result<GroupSettingChange, ParamError> {
+        JsonParam::<JsonRealmGroupSetting>::decode(param).map(|JsonRealmGroupSetting(change)| change)
+    }
+}
+
+struct JsonRealmGroupSetting(GroupSettingChange);
+
+impl FromJson for JsonRealmGroupSetting {
+    fn from_json(value: Value, path: &ParamValuePath<'_>) -> Result<Self, ParamError> {
+        if value.is_object() {
+            return JsonGroupSettingChange::from_json(value, path).map(|JsonGroupSettingChange(change)| Self(change));
+        }
+        let new = UserGroupId::from_json(value, path).map(GroupSettingValue::Group)?;
+        Ok(Self(GroupSettingChange { new, old: None }))
+    }
+
+    fn json_schema() -> JsonSchema {
+        JsonSchema::any_of([UserGroupId::json_schema(), JsonGroupSettingChange::json_schema()])
+    }
 }
