@@ -20,6 +20,7 @@ use crate::model::realm_change::{RealmChange, RealmItemKind, UserItemKind};
 use crate::model::user::{KeyHash, KeyHasher, User, fold_case};
 
 mod groups;
+mod muting;
 
 type Map<K, V> = Arc<HashMap<K, V>>;
 type ItemKey = (RealmItemKind, i64);
@@ -259,18 +260,6 @@ impl RealmSnapshot {
             && self.subscription(channel_id, user_id).is_some()
     }
 
-    /// Returns whether the user has muted any user.
-    #[must_use]
-    pub fn mutes_any_user(&self, user_id: UserId) -> bool {
-        self.user_items(user_id, UserItemKind::MutedUser).next().is_some()
-    }
-
-    /// Returns whether the user has muted the other user, whose messages then count as read.
-    #[must_use]
-    pub fn mutes_user(&self, user_id: UserId, muted: UserId) -> bool {
-        self.user_item(user_id, UserItemKind::MutedUser, &muted.to_string()).is_some()
-    }
-
     /// Returns the subscribers of the channel, active or not, in ascending order.
     pub fn subscribers(&self, channel_id: ChannelId) -> impl Iterator<Item = UserId> {
         self.subscribers.get(&channel_id).into_iter().flat_map(|users| users.iter().copied())
@@ -332,11 +321,6 @@ impl RealmSnapshot {
         items
             .take_while(move |((found, _), _)| *found == kind)
             .map(|((_, key), document)| (key.as_str(), document.as_ref()))
-    }
-
-    /// Returns the users who have muted the user, in ascending order.
-    pub fn users_who_muted(&self, user_id: UserId) -> impl Iterator<Item = UserId> {
-        self.muted_by.get(&user_id.to_string()).into_iter().flatten().copied()
     }
 
     fn apply(&mut self, at: EventId, change: RealmChange) {
