@@ -14,7 +14,8 @@ use crate::permission::access;
 /// The optional fields of subscription objects that a client requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SubscriptionFields {
-    /// `null` where the reader follows their own settings; else what those say.
+    /// `null` where the reader follows their own settings; else what those say. Declared by all clients that know of
+    /// capabilities: the others also get `email_address`.
     pub null_notifications: bool,
     /// Who else is in the channel.
     pub subscribers: bool,
@@ -27,9 +28,9 @@ pub const DEFAULT_SUBSCRIPTION_COLOR: &str = "#c2c2c2";
 /// subscription.
 ///
 /// # Source
-/// Keys as existing clients know them: those of the channel and the reader's own. `email_address` is gone from existing
-/// servers of this level, but the released terminal client cannot show a channel without it; it is empty, because no
-/// mail is taken for channels.
+/// Keys as existing clients know them: those of the channel and the reader's own. `email_address` is gone since level
+/// 226. Clients from before there were capabilities (level 10) still get it, because the released terminal client cannot
+/// show a channel without it; it is empty, because no mail is taken for channels.
 #[must_use]
 pub fn subscription_object(
     realm: &RealmSnapshot,
@@ -44,7 +45,9 @@ pub fn subscription_object(
     put("is_muted", subscription.is_muted.into());
     put("in_home_view", (!subscription.is_muted).into());
     put("pin_to_top", subscription.pin_to_top.into());
-    put("email_address", "".into());
+    if !fields.null_notifications {
+        put("email_address", "".into());
+    }
     for (key, shown) in notification_choices(realm, subscription, fields.null_notifications) {
         put(key, shown.into());
     }
@@ -216,6 +219,12 @@ mod tests {
         assert_eq!((&object["pin_to_top"], &object["subscribers"]), (&json!(false), &json!([3, 4])));
         assert_eq!((object.as_object().unwrap().len(), &object["email_address"]), (30, &json!("")));
         assert_eq!(shown(&realm, SubscriptionFields::default()).get("subscribers"), None);
+    }
+
+    #[test]
+    fn email_address_is_gone_for_clients_that_know_of_capabilities() {
+        let fields = SubscriptionFields { null_notifications: true, subscribers: false };
+        assert_eq!(shown(&realm(&json!({})), fields).get("email_address"), None);
     }
 
     #[test]

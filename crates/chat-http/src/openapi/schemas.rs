@@ -107,7 +107,11 @@ fn subscription() -> Vec<SchemaMember> {
     let follows = "Null is as the reader's preferences say.";
     channel()
         .into_iter()
-        .chain(texts(["color", "email_address"]))
+        .chain(texts(["color"]))
+        .chain([optional_schema_member(
+            "email_address",
+            JsonSchema::string().with_description("Empty, and only for clients that declare no capabilities."),
+        )])
         .chain(switches(["is_muted", "in_home_view", "pin_to_top"]))
         .chain(
             notifications

@@ -56,7 +56,7 @@ pub(crate) const CHANNEL: &str = "stream_id:int name:text description:text rende
     creator_id:int? first_message_id:int? invite_only:bool is_web_public:bool is_announcement_only:bool is_archived:bool
     history_public_to_subscribers:bool message_retention_days:int? stream_post_policy:int stream_weekly_traffic:int?
     can_remove_subscribers_group:int";
-pub(crate) const SUBSCRIPTION: &str = "color:text email_address:text is_muted:bool in_home_view:bool pin_to_top:bool
+pub(crate) const SUBSCRIPTION: &str = "color:text is_muted:bool in_home_view:bool pin_to_top:bool
     desktop_notifications:bool? audible_notifications:bool? push_notifications:bool? email_notifications:bool?
     wildcard_mentions_notify:bool?";
 const USER: &str = "user_id:int email:text delivery_email:text? full_name:text date_joined:text is_owner:bool
