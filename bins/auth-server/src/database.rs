@@ -25,9 +25,9 @@ pub(crate) async fn open(config: &DatabaseConfig, search_time: Duration) -> anyh
 ///
 /// # Errors
 /// When there is none, it cannot be reached, or is not ours. Nothing is created.
-pub(crate) async fn open_existing(config: &DatabaseConfig) -> anyhow::Result<AuthDatabase> {
+pub(crate) async fn open_existing_and_migrate(config: &DatabaseConfig) -> anyhow::Result<AuthDatabase> {
     tracing::info!("database: {}", describe_database_for_log(config.url(), &config.data_dir));
-    let opened = AuthDatabase::open_existing(config.url(), &config.data_dir, config.connections()).await;
+    let opened = AuthDatabase::open_existing_and_migrate(config.url(), &config.data_dir, config.connections()).await;
     opened.context("cannot open the database")
 }
 

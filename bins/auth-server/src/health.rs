@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use auth_storage::AuthDatabase;
-use server_kit::health::{DatabaseHealthProbe as WriteProbe, HealthProbe};
+use server_kit::health::{DatabaseWriteProbe as WriteProbe, HealthProbe};
 
 /// The health of one database.
 pub(crate) struct DatabaseHealth(pub(crate) AuthDatabase);

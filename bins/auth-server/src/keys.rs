@@ -22,7 +22,7 @@ const CHANGED: &str = "the keys have changed in the meantime and nothing was sto
 /// When storage fails, when there is no database, or when the command would leave the server without a key that
 /// signs or with keys that it cannot read at its next start.
 pub(crate) async fn run(config: &Config, command: &KeysCommand) -> anyhow::Result<()> {
-    let db = database::open_existing(&config.database).await?;
+    let db = database::open_existing_and_migrate(&config.database).await?;
     let sealer = config.trust.key_encryption_secret().cloned().map(SigningKeyEncryption::new);
     let done = execute(&clock::env(), &db, sealer.as_ref(), command).await;
     db.close().await;

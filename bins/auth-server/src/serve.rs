@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use auth_http::{Clock, FhirSettings, HttpSettings, RouterComponents};
-use auth_storage::{AuditLogWriter, AuthDatabase, JobQueue, JobSettings, JtiClaimTask};
+use auth_storage::{AuditLogWriter, AuthDatabase, JobQueue, JobQueueConfig, JtiClaimTask};
 use axum::Router;
 use migrations::ProgressReporter;
 use migrations::init_bundle::InitBundle;
@@ -23,7 +23,7 @@ use server_kit::http_listener::{
 };
 use server_kit::instance_lock::InstanceLock;
 use server_kit::metrics::MetricsServer;
-use server_kit::shutdown::{BoundedShutdown, CancellationToken, cancel_on_termination_signal, request_drain_timeout};
+use server_kit::shutdown::{BoundedShutdown, CancellationToken, request_drain_timeout, termination_token};
 use server_kit::tls::{ReloadableTlsCertificate, TlsCertificateError};
 use task_set::{TaskSet, UnexpectedTaskEnd};
 use tokio::runtime::Handle;
@@ -55,7 +55,7 @@ const REFUSALS: ListenerErrorBodies = ListenerErrorBodies {
 /// When the server cannot become ready.
 pub(crate) async fn serve(config: &Config, bundle: Option<InitBundle>, hashing: &Handle) -> anyhow::Result<()> {
     let mut background = TaskSet::default();
-    let stopping = cancel_on_termination_signal(&mut background).context("cannot wait for signals")?;
+    let stopping = termination_token(&mut background).context("cannot wait for signals")?;
     let started = tokio::select! {
         started = start(config, bundle, hashing, &mut background) => started,
         () = stopping.cancelled() => return Ok(()),
@@ -316,8 +316,8 @@ async fn serve_metrics(metrics: Option<MetricsServer>, stopping: CancellationTok
     }
 }
 
-fn job_settings(config: &Config, base_url: &str) -> JobSettings {
-    JobSettings {
+fn job_settings(config: &Config, base_url: &str) -> JobQueueConfig {
+    JobQueueConfig {
         fhir_base: format!("{base_url}/fhir"),
         correct_format: config.platform.fhir_correct_format,
         at_once: config.jobs.at_once(),
@@ -354,7 +354,7 @@ async fn index(db: AuthDatabase) {
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
-        if let Err(error) = db.build_missing_index_rows().await {
+        if let Err(error) = db.rebuild_search_index().await {
             tracing::error!(%error, "the index of searches cannot be completed");
         }
     }

@@ -22,9 +22,9 @@ pub(crate) async fn open(config: &DatabaseConfig) -> anyhow::Result<ChatDatabase
 ///
 /// # Errors
 /// When there is none, it cannot be reached, or is not ours. Nothing is created.
-pub(crate) async fn open_existing(config: &DatabaseConfig) -> anyhow::Result<ChatDatabase> {
+pub(crate) async fn open_existing_and_migrate(config: &DatabaseConfig) -> anyhow::Result<ChatDatabase> {
     tracing::info!("database: {}", describe_database_for_log(config.url(), &config.data_dir));
-    let opened = ChatDatabase::open_existing(config.url(), &config.data_dir, config.connections()).await;
+    let opened = ChatDatabase::open_existing_and_migrate(config.url(), &config.data_dir, config.connections()).await;
     opened.context("cannot open the database")
 }
 
@@ -36,12 +36,12 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<ChatStore> {
     read(config, open(&config.database).await?).await
 }
 
-/// Opens a database as [`open_existing`], and reads the organization.
+/// Opens a database as [`open_existing_and_migrate`], and reads the organization.
 ///
 /// # Errors
-/// As [`open_existing`], and when the secrets in it cannot be decrypted.
+/// As [`open_existing_and_migrate`], and when the secrets in it cannot be decrypted.
 pub(crate) async fn start_existing(config: &Config) -> anyhow::Result<ChatStore> {
-    read(config, open_existing(&config.database).await?).await
+    read(config, open_existing_and_migrate(&config.database).await?).await
 }
 
 /// Reads the organization of a database that is open.

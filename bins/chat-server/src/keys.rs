@@ -11,7 +11,7 @@ use crate::database;
 /// # Errors
 /// When there is no database, the secret is not the one, or storage fails: nothing was changed then.
 pub(crate) async fn run(config: &Config, command: &KeysCommand) -> anyhow::Result<()> {
-    let db = database::open_existing(&config.database).await?;
+    let db = database::open_existing_and_migrate(&config.database).await?;
     let done = execute(config, &db, command).await;
     db.close().await;
     println!("{}", done?);
@@ -74,7 +74,7 @@ mod tests {
     async fn command(dir: &Path, secret: &str, line: &[&str]) -> anyhow::Result<String> {
         let config = config(dir, secret, line);
         let Command::Keys(command) = config.task() else { panic!("{line:?} is no keys command") };
-        let db = database::open_existing(&config.database).await?;
+        let db = database::open_existing_and_migrate(&config.database).await?;
         let done = execute(&config, &db, command).await;
         db.close().await;
         done

@@ -17,13 +17,13 @@ use chat_http::{
     InvitationComponents, PushComponents, RunningPolls,
 };
 use chat_storage::ChatStore;
-use server_kit::health::{DatabaseHealthProbe, HealthProbe};
+use server_kit::health::{DatabaseWriteProbe, HealthProbe};
 use server_kit::http_listener::{
     BoundListener, Listener, ListenerErrorBodies, ListenerLimits, MinimumBodyRate, WRITE_STALL_TIMEOUT,
 };
 use server_kit::instance_lock::InstanceLock;
 use server_kit::metrics::MetricsServer;
-use server_kit::shutdown::{BoundedShutdown, CancellationToken, cancel_on_termination_signal, request_drain_timeout};
+use server_kit::shutdown::{BoundedShutdown, CancellationToken, request_drain_timeout, termination_token};
 use server_kit::tls::{ReloadableTlsCertificate, TlsCertificateError};
 use task_set::{TaskSet, UnexpectedTaskEnd};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -81,7 +81,7 @@ pub(crate) fn check(config: &Config) -> anyhow::Result<()> {
 /// When the server cannot become ready.
 pub(crate) async fn serve(config: &Config) -> anyhow::Result<()> {
     let mut background = TaskSet::default();
-    let stopping = cancel_on_termination_signal(&mut background).context("cannot wait for signals")?;
+    let stopping = termination_token(&mut background).context("cannot wait for signals")?;
     let started = tokio::select! {
         started = start(config, &mut background) => started,
         () = stopping.cancelled() => return Ok(()),
@@ -296,7 +296,7 @@ fn settings(config: &Config, base_url: String) -> ApiSettings {
 }
 
 fn health(store: ChatStore) -> Arc<dyn HealthProbe> {
-    Arc::new(DatabaseHealthProbe::new(move || {
+    Arc::new(DatabaseWriteProbe::new(move || {
         let store = store.clone();
         async move { store.check_writable().await }
     }))

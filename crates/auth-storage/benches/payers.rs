@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use auth_storage::{AuthDatabase, JobQueue, JobSettings};
+use auth_storage::{AuthDatabase, JobQueue, JobQueueConfig};
 use futures_util::TryStreamExt as _;
 use payer_exchange::bulk_export::{ElementSelection, ExportSubjects, ExportWork, ExportedType};
 use payer_exchange::jobs::{JobState, JobStore as _, JobWork, NewJob};
@@ -185,7 +185,7 @@ async fn on_postgres(server: &str) -> Outcome<()> {
 /// The quickest export of all patients and the quickest match, each from its kick-off until it is complete, and the
 /// statements of one match.
 async fn ours(db: &AuthDatabase) -> Outcome<([Duration; 2], u64)> {
-    let settings = JobSettings {
+    let settings = JobQueueConfig {
         fhir_base: "http://payer.example/fhir".to_owned(),
         correct_format: true,
         at_once: 1,

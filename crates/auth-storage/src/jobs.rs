@@ -39,7 +39,7 @@ use worker::Worker;
 
 /// The settings of background jobs: FHIR base URL, format, number of concurrent jobs, and clock.
 #[derive(Clone)]
-pub struct JobSettings {
+pub struct JobQueueConfig {
     /// The base URL of this server's FHIR endpoint, without a slash at the end.
     pub fhir_base: String,
     /// True when `/fhir` stores the native format.
@@ -51,10 +51,10 @@ pub struct JobSettings {
     pub now_us: Arc<dyn Fn() -> i64 + Send + Sync>,
 }
 
-impl fmt::Debug for JobSettings {
+impl fmt::Debug for JobQueueConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { fhir_base, correct_format, at_once, now_us: _ } = self;
-        f.debug_struct("JobSettings")
+        f.debug_struct("JobQueueConfig")
             .field("fhir_base", fhir_base)
             .field("correct_format", correct_format)
             .field("at_once", at_once)
@@ -69,7 +69,7 @@ impl fmt::Debug for JobSettings {
 #[derive(Debug)]
 pub struct JobQueue {
     db: AuthDatabase,
-    settings: Arc<JobSettings>,
+    settings: Arc<JobQueueConfig>,
     /// Told when there is something new.
     news: Arc<Notify>,
     stop: watch::Sender<bool>,
@@ -79,7 +79,7 @@ pub struct JobQueue {
 impl JobQueue {
     /// Starts the worker tasks on the current runtime.
     #[must_use]
-    pub fn start(db: AuthDatabase, settings: JobSettings) -> Self {
+    pub fn start(db: AuthDatabase, settings: JobQueueConfig) -> Self {
         let (stop, stopped) = watch::channel(false);
         let (news, mut tasks) = (Arc::new(Notify::new()), TaskSet::default());
         let (at_once, settings) = (settings.at_once, Arc::new(settings));

@@ -80,7 +80,7 @@ pub use admission::JtiClaimTask;
 pub use audit::AuditLogWriter;
 pub use db::AuthDatabase;
 pub use fault::StartupLockError;
-pub use jobs::{JobQueue, JobSettings};
+pub use jobs::{JobQueue, JobQueueConfig};
 pub use sql_engines::DatabaseOpenError;
 
 /// The examples of the README, which are tests.

@@ -59,7 +59,7 @@ impl ResourceStore for AuthDatabase {
         history::history(self, query).await.map_err(fhir)
     }
 
-    async fn stored_types(&self) -> Result<Vec<ResourceType>, StoreError> {
+    async fn types_ever_written(&self) -> Result<Vec<ResourceType>, StoreError> {
         kinds(self).await.map_err(fhir)
     }
 

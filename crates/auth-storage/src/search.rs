@@ -115,7 +115,7 @@ impl SearchStore for AuthDatabase {
 impl AuthDatabase {
     /// Sets the base URL under which absolute references are references to resources of this server. Every node of a
     /// deployment sets the same one. When it has changed, the types with such references to the old or the new URL are
-    /// registered for a new index, which [`build_missing_index_rows`](Self::build_missing_index_rows) builds.
+    /// registered for a new index, which [`rebuild_search_index`](Self::rebuild_search_index) builds.
     ///
     /// # Errors
     /// When the engine fails; nothing is changed then.

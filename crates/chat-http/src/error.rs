@@ -33,7 +33,7 @@ use chat_core::channels::ChannelError;
 use chat_core::event_log::event::UnsupportedNarrowOperator;
 use chat_core::files::FileStoreError;
 use chat_core::id::EventId;
-use chat_core::messages::draft::DraftError;
+use chat_core::messages::draft::SavedDraftError;
 use chat_core::messages::edit::{EditHistoryHidden, MessageDeleteError, MessageEditError};
 use chat_core::messages::narrow::{MessageWindowError, NarrowError};
 use chat_core::messages::reaction::ReactionError;
@@ -224,7 +224,7 @@ pub enum ApiError {
     Widget(#[from] WidgetError),
     /// Drafts are not kept, or not given.
     #[error(transparent)]
-    Draft(#[from] DraftError),
+    Draft(#[from] SavedDraftError),
     /// A message is not scheduled, or stays as it is.
     #[error(transparent)]
     Scheduled(#[from] ScheduledMessageError),

@@ -185,7 +185,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
             }
             Self::Words(words) => words.sql((CANDIDATE, JOIN_DIRECT)),
             Self::Recipients(_, along) => {
-                let walks = Sql::render_template(dialect, &format!("{{of_each:{order}}}"));
+                let walks = Sql::render_dynamic_template(dialect, &format!("{{of_each:{order}}}"));
                 let walks = walks.replace(ALONG, &along.sql(dialect)).replace(FIRST, &along.order(dialect, order));
                 format!("{CANDIDATE} {walks} {JOIN_DIRECT}")
             }

@@ -90,7 +90,7 @@ impl ChatDatabase {
     ///
     /// # Errors
     /// See [`DatabaseOpenError`]; [`DatabaseOpenError::Absent`] when there is none. Nothing is created then.
-    pub async fn open_existing(
+    pub async fn open_existing_and_migrate(
         url: Option<&str>,
         data_dir: &Path,
         connections: u32,

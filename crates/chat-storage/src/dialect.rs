@@ -91,7 +91,8 @@ mod tests {
     fn flags_that_are_rows_are_looked_for_by_their_numbers() {
         let numbers = crate::flags::OF_TEXT.map(|flag| flag.database_number().to_string()).join(", ");
         assert!(
-            Sql::render_template(SqlDialect::Sqlite, "{flags_of:$2}").starts_with(&format!("flag IN ({numbers}) AND "))
+            Sql::render_dynamic_template(SqlDialect::Sqlite, "{flags_of:$2}")
+                .starts_with(&format!("flag IN ({numbers}) AND "))
         );
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn messages(text: &str) -> Result<Vec<i64>, StoreError> {
 /// Returns the newest or oldest of a user's messages (`$1`) with a flag (`$5`), `$4` at most, between `$2` and `$3`, as
 /// `picked`.
 pub(crate) fn picked(dialect: SqlDialect, order: &str) -> String {
-    Sql::render_template(
+    Sql::render_dynamic_template(
         dialect,
         &format!(
             "(SELECT e.value AS id FROM flag_set AS s {{each_number:s.messages}}

@@ -147,7 +147,7 @@ fn filled(dialect: SqlDialect) -> impl Iterator<Item = String> {
     FILL.iter().map(move |sql| {
         // A fragment's argument is put where it has an `@`, so those of the template go first.
         let sql = sql.replace("@blob", blob).replace("@properties", properties);
-        Sql::render_template(dialect, &sql)
+        Sql::render_dynamic_template(dialect, &sql)
     })
 }
 
@@ -221,7 +221,7 @@ async fn faulty_statements(session: &mut Session) -> Vec<String> {
         if is_allowed || file == "export.rs" || statements::is_of_other_engine(&sql, dialect) {
             continue;
         }
-        match session.plan(&Sql::render_template(dialect, &sql)).await {
+        match session.plan(&Sql::render_dynamic_template(dialect, &sql)).await {
             Err(error) => faults.push(format!("{dialect:?} {file}: {error}\n{sql}")),
             Ok(plan) => {
                 if let Some(line) = fault(dialect, &plan) {

@@ -86,11 +86,11 @@ pub fn convert_typed_to_native(resource_type: &str, resource: Value) -> Value {
 }
 
 /// Converts a resource that was changed in FHIR's format to the native one; parts that are unchanged stay as they are
-/// stored in `before`. Of an `AccessPolicy` only `link` is converted ([`has_reference_patterns`]).
+/// stored in `before`. Of an `AccessPolicy` only `link` is converted ([`references_are_patterns`]).
 #[must_use]
 pub fn convert_changed_to_native(resource_type: &str, mut changed: Value, before: &Value) -> Value {
     let root = ElementContext::document_root(Some(resource_type));
-    if !has_reference_patterns(resource_type) {
+    if !references_are_patterns(resource_type) {
         return natively(&root, changed, Some(before));
     }
     if let Some(link) = changed.get_mut(LINK) {
@@ -149,14 +149,14 @@ const LINK: &str = "link";
 ///
 /// A pattern `{"reference": "Patient/1"}` is met by the same text, so converting it would change the policy.
 #[must_use]
-pub fn has_reference_patterns(resource_type: &str) -> bool {
+pub fn references_are_patterns(resource_type: &str) -> bool {
     resource_type == "AccessPolicy"
 }
 
 fn convert_resource(to: Format, resource_type: Option<&str>, mut resource: Value) -> Value {
     let root = ElementContext::document_root(resource_type);
     match &mut resource {
-        Value::Object(members) if resource_type.is_some_and(has_reference_patterns) => {
+        Value::Object(members) if resource_type.is_some_and(references_are_patterns) => {
             if let Some(link) = members.get_mut(LINK) {
                 convert(to, &root.child_member(LINK.as_bytes()), link);
             }

@@ -129,7 +129,7 @@ impl SearchParameterCatalog {
     /// Returns the parameters whose index rows answer the components of `composite`, in the order of its components;
     /// none when `composite` has index rows.
     #[must_use]
-    pub fn composite_part_parameters(
+    pub fn parameters_standing_in_for_composite(
         &self,
         resource_type: &ResourceType,
         composite: &CompiledSearchParameter,
@@ -147,7 +147,7 @@ impl SearchParameterCatalog {
     ///
     /// `_id` and `_lastUpdated` have no entries, because they are columns, nor has a parameter that the rows of others
     /// answer ([`parameters_sharing_rows`](Self::parameters_sharing_rows),
-    /// [`composite_part_parameters`](Self::composite_part_parameters)).
+    /// [`parameters_standing_in_for_composite`](Self::parameters_standing_in_for_composite)).
     #[must_use]
     pub fn index_entries_of(&self, document: &IndexedDocument<'_>) -> Vec<(i64, IndexEntry)> {
         let parameters = self.parameters_of_type(document.resource_type).filter(|parameter| parameter.has_index_rows());

@@ -98,7 +98,7 @@ pub struct CompiledSearchParameter {
     pub sources: Vec<i64>,
     /// The numbers of other parameters of the type, one for each component of a composite that finds exactly the
     /// resources that all of them find: this one has no index rows then, and a search uses theirs
-    /// ([`composite_part_parameters`](crate::SearchParameterCatalog::composite_part_parameters)). Empty for most.
+    /// ([`parameters_standing_in_for_composite`](crate::SearchParameterCatalog::parameters_standing_in_for_composite)). Empty for most.
     pub parts: Vec<i64>,
     pub(super) expression: Expression,
 }

@@ -18,7 +18,7 @@ use fhir_resource::{
     PatientCompartment, ResourceKey, ResourceType, StoredResource, StoredResourceText, patient_compartment,
 };
 use fhir_search::SearchParseContext;
-use fhir_store::bundle::{self, ListPagingLinks};
+use fhir_store::bundle::{self, ListRequestUrl};
 use fhir_store::query_parsing::{self, QueryError};
 use fhir_store::{AccessFilter, AccessFilterBranch, HistoryPageRange, ListQuery, MatchCountMode, SearchQuery};
 use oauth_core::access::AccessError;
@@ -54,7 +54,7 @@ pub async fn everything_page(
     let entries = page.entries.iter().map(|stored| bundle::searchset_entry(&base, stored, shown(stored)));
     let address = format!("{base}/{key}/$everything");
     let [here, next] = [&request.from, &page.next].map(|place| place.as_ref().map(ToString::to_string));
-    let links = ListPagingLinks { address: &address, parameters: &context.parameters };
+    let links = ListRequestUrl { address: &address, parameters: &context.parameters };
     Ok(bundle::everything_bundle((here.as_deref(), next.as_deref()), links, entries.collect()))
 }
 

@@ -1,7 +1,7 @@
 //! Histories: the versions of a resource, of a type, of everything; newest first.
 
 use fhir_resource::{ResourceId, ResourceKey, ResourceType};
-use fhir_store::bundle::{self, ListPagingLinks};
+use fhir_store::bundle::{self, ListRequestUrl};
 use fhir_store::{AccessFilter, HistoryPage, HistoryPageRange, HistoryQuery};
 use oauth_core::access::AccessError;
 use serde_json::Value;
@@ -51,7 +51,7 @@ pub async fn type_history(
 pub async fn system_history(service: &FhirService, context: &RequestContext) -> Result<Value, ServiceError> {
     let mut kinds = Vec::new();
     let mut denied = AccessError::Forbidden;
-    for kind in service.resources.stored_types().await? {
+    for kind in service.resources.types_ever_written().await? {
         match access::authorize(service, context, &AccessCheck::history(&kind, &context.query)).await {
             Ok(within) => kinds.push((kind, within)),
             Err(AccessError::Store(failed)) => return Err(failed.into()),
@@ -124,5 +124,5 @@ fn page_bundle(
             bundle::history_entry(&base, version, representation::render(service, context.format, &version.stored))
         })
         .collect();
-    bundle::history_bundle(query.window.after, page, ListPagingLinks { address: &address, parameters }, entries)
+    bundle::history_bundle(query.window.after, page, ListRequestUrl { address: &address, parameters }, entries)
 }

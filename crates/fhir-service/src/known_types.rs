@@ -39,7 +39,7 @@ pub(crate) async fn check(
         .await?
         .types_with_parameters()
         .any(|searched| searched == name)
-        || service.resources.stored_types().await?.contains(kind)
+        || service.resources.types_ever_written().await?.contains(kind)
         || is_defined(service, name).await?;
     if is_known { Ok(()) } else { Err(ServiceError::UnknownType(kind.clone())) }
 }

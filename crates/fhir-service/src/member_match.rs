@@ -39,7 +39,7 @@ pub async fn match_single_member(
     let found = find(service, context, &operation, body).await;
     audit.record_member(service, found.as_deref());
     let patient = found?;
-    Ok(match_request::single_member_response(&patient, &member_identifier::of(service, &patient).await?))
+    Ok(match_request::matched_member_response(&patient, &member_identifier::of(service, &patient).await?))
 }
 
 /// Starts a bulk match of a payer's members or a provider's patients, and returns the job id.

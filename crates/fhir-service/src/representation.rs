@@ -46,7 +46,7 @@ pub fn render_resource_into(
     out: &mut Vec<u8>,
 ) -> Result<(), UnreadableResourceError> {
     let is_whole = view.is_whole() && !security_resource_rules::may_hold_secrets(found.key.resource_type.as_str());
-    if is_whole && found.append_document_to(service.settings.converts(format), out) {
+    if is_whole && found.try_append_document_to(service.settings.converts(format), out) {
         return Ok(());
     }
     let stored = found.parse_body().ok_or(UnreadableResourceError)?;

@@ -11,7 +11,7 @@ pub use request::{
     RequestBundle, RequestBundleError, WriteCriteriaParser, parse_request_bundle,
 };
 pub use response::{
-    ListPagingLinks, batch_response_bundle, failed_batch_entry, list_searchset_bundle, read_response_entry,
+    ListRequestUrl, batch_response_bundle, failed_batch_entry, list_searchset_bundle, read_response_entry,
     searchset_entry, transaction_response_bundle, write_response_entry,
 };
 pub use search::{SearchBundleWriter, SearchEntryMode, SearchPageLinks};

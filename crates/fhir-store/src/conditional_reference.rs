@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use fhir_resource::format_conversion::has_reference_patterns;
+use fhir_resource::format_conversion::references_are_patterns;
 use fhir_resource::reference::{
     ElementContext, declared_resource_type, has_only_reference_members, is_absolute_reference,
 };
@@ -72,7 +72,7 @@ pub fn replace_conditional_references(
 }
 
 fn is_walked(resource_type: &ResourceType) -> bool {
-    resource_type.as_str() != BUNDLE && !has_reference_patterns(resource_type.as_str())
+    resource_type.as_str() != BUNDLE && !references_are_patterns(resource_type.as_str())
 }
 
 const BUNDLE: &str = "Bundle";

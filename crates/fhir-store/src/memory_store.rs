@@ -108,7 +108,7 @@ impl ResourceStore for MemoryStore {
         Ok(pager.finish())
     }
 
-    async fn stored_types(&self) -> Result<Vec<ResourceType>, StoreError> {
+    async fn types_ever_written(&self) -> Result<Vec<ResourceType>, StoreError> {
         let state = self.lock();
         let kinds: BTreeSet<ResourceType> = state.rows.keys().map(|key| key.resource_type.clone()).collect();
         Ok(kinds.into_iter().collect())

@@ -375,7 +375,7 @@ pub trait ResourceStore: Send + Sync {
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn stored_types(&self) -> Result<Vec<ResourceType>, StoreError>;
+    async fn types_ever_written(&self) -> Result<Vec<ResourceType>, StoreError>;
 
     /// Applies all writes in the given order, or none of them, and returns their outcomes in that order.
     ///

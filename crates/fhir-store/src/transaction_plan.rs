@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use fhir_resource::format_conversion::has_reference_patterns;
+use fhir_resource::format_conversion::references_are_patterns;
 use fhir_resource::reference::{ElementContext, FullUrlMap};
 use fhir_resource::{ResourceId, ResourceKey, StoredResource};
 use fhir_search::ReferenceResolver;
@@ -437,7 +437,7 @@ fn storable(key: &ResourceKey, body: Value, urls: &FullUrlMap) -> Result<Value, 
     }
     // The patterns of an access policy are compared as they stand, so what they name is no reference.
     let path = ElementContext::document_root(Some(key.resource_type.as_str()));
-    let rewritten = if has_reference_patterns(key.resource_type.as_str()) {
+    let rewritten = if references_are_patterns(key.resource_type.as_str()) {
         resource.get_mut("link").map_or(Ok(()), |link| urls.rewrite_references(&path.child_member(b"link"), link))
     } else {
         urls.rewrite_references(&path, &mut resource)

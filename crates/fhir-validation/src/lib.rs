@@ -2,7 +2,7 @@
 //!
 //! **Owns** the judgement of a document in FHIR's format ([`validate_fhir_document`]): names of elements, types of JSON
 //! values, formats of primitives, cardinality, choices of types, required bindings, references and contained resources.
-//! A [`CompiledProfile`] is an installed definition and validates what that requires besides. [`expand_value_set`]
+//! A [`CompiledProfile`] is an installed definition and validates what that requires besides. [`value_set_codes_by_url`]
 //! lists the codes of installed value sets.
 //!
 //! **Refuses** HTTP, SQL and everything asynchronous but the source of installed definitions ([`CanonicalSource`]).
@@ -51,7 +51,7 @@ use fhir_store::operation_outcome::OutcomeIssue;
 use serde_json::Value;
 
 pub use profile::{CompiledProfile, UnusableProfileError};
-pub use value_set::{CanonicalSource, expand_value_set};
+pub use value_set::{CanonicalSource, value_set_codes_by_url};
 
 /// Validates a document in FHIR's format against R4's definition of a type, and returns its issues, none for a valid
 /// one; `None` when R4 has no such concrete type.

@@ -43,7 +43,7 @@ pub trait CanonicalSource: Send + Sync {
 ///
 /// # Errors
 /// Only when the store itself fails.
-pub async fn expand_value_set(
+pub async fn value_set_codes_by_url(
     source: &dyn CanonicalSource,
     url: &str,
 ) -> Result<Option<Arc<CodesBySystem>>, StoreError> {
@@ -250,7 +250,7 @@ mod tests {
             json!({"resourceType": "ValueSet", "url": "v", "compose": compose}),
         ]);
         // Nothing here waits, so one look is enough.
-        let found = pin!(expand_value_set(&source, "v")).poll(&mut Context::from_waker(Waker::noop()));
+        let found = pin!(value_set_codes_by_url(&source, "v")).poll(&mut Context::from_waker(Waker::noop()));
         let Poll::Ready(found) = found else { panic!("the source never waits") };
         found.unwrap().map(|codes| codes.iter().map(|(system, code)| format!("{system}|{code}")).collect())
     }

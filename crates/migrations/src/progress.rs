@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct ProgressReporter(Arc<Mutex<String>>);
 
 impl ProgressReporter {
-    /// Creates a reporter without a report.
+    /// Creates a reporter that has reported nothing yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -100,7 +100,8 @@ pub struct AuthorizationStores {
     pub audit: Arc<dyn AuditSink>,
 }
 
-/// The configuration of the authorization server beside its stores.
+/// What the authorization server is given beside its stores: settings, the encryption of signing keys, the bootstrap
+/// administrator, the fetcher of key sets and the pool that hashes passwords.
 pub struct AuthorizationServerConfig {
     /// Addresses and defaults.
     pub settings: AuthorizationSettings,

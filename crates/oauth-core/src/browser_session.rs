@@ -6,7 +6,7 @@ use secrecy::SecretString;
 
 use crate::access_token_verification::VerifiedAccessToken;
 use crate::audit::{AuditTrail, RevocationAudit};
-use crate::authorization_endpoint::UserAgentContext;
+use crate::authorization_endpoint::BrowserSessionContext;
 use crate::end_user::EndUser;
 use crate::jose::{encode_base64url, sha256};
 use crate::limits::ASSERTION_CLOCK_LEEWAY_S;
@@ -47,7 +47,7 @@ impl SessionService {
     pub async fn signed_in_user(
         &self,
         env: &TimeAndRandomness<'_>,
-        browser: UserAgentContext<'_>,
+        browser: BrowserSessionContext<'_>,
     ) -> Result<Option<Arc<EndUser>>, StoreError> {
         let Some(hash) = cookie_hash(browser.session) else { return Ok(None) };
         let query = AuthorizationStateQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
@@ -62,7 +62,7 @@ impl SessionService {
     pub async fn end_browser_session(
         &self,
         env: &TimeAndRandomness<'_>,
-        browser: UserAgentContext<'_>,
+        browser: BrowserSessionContext<'_>,
     ) -> Result<bool, StoreError> {
         let Some(hash) = cookie_hash(browser.session) else { return Ok(false) };
         let query = AuthorizationStateQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };

@@ -88,7 +88,7 @@ pub fn require_both_or_neither(
 
 /// Returns the path of a setting unless it is absent or empty.
 #[must_use]
-pub fn non_empty_path(path: Option<&PathBuf>) -> Option<&Path> {
+pub fn path_if_set(path: Option<&PathBuf>) -> Option<&Path> {
     path.map(PathBuf::as_path).filter(|path| !path.as_os_str().is_empty())
 }
 

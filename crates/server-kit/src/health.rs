@@ -61,9 +61,9 @@ impl CachedHealthProbe {
 
 /// A health probe that writes to the database at every call; unhealthy when the write fails or takes longer than a
 /// second.
-pub struct DatabaseHealthProbe<F>(F);
+pub struct DatabaseWriteProbe<F>(F);
 
-impl<F, W, E> DatabaseHealthProbe<F>
+impl<F, W, E> DatabaseWriteProbe<F>
 where
     F: Fn() -> W + Send + Sync,
     W: Future<Output = Result<(), E>> + Send + 'static,
@@ -76,7 +76,7 @@ where
 }
 
 #[async_trait]
-impl<F, W, E> HealthProbe for DatabaseHealthProbe<F>
+impl<F, W, E> HealthProbe for DatabaseWriteProbe<F>
 where
     F: Fn() -> W + Send + Sync,
     W: Future<Output = Result<(), E>> + Send + 'static,
@@ -105,8 +105,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_database_that_fails_or_does_not_answer_is_not_healthy() {
-        assert!(DatabaseHealthProbe::new(|| ready(Ok::<(), String>(()))).is_healthy().await);
-        assert!(!DatabaseHealthProbe::new(|| ready(Err("full"))).is_healthy().await);
-        assert!(!DatabaseHealthProbe::new(pending::<Result<(), String>>).is_healthy().await);
+        assert!(DatabaseWriteProbe::new(|| ready(Ok::<(), String>(()))).is_healthy().await);
+        assert!(!DatabaseWriteProbe::new(|| ready(Err("full"))).is_healthy().await);
+        assert!(!DatabaseWriteProbe::new(pending::<Result<(), String>>).is_healthy().await);
     }
 }

@@ -15,7 +15,7 @@ const DRAIN_FIFTHS: u32 = 4;
 ///
 /// # Errors
 /// The process may not install signal handlers.
-pub fn cancel_on_termination_signal(background: &mut TaskSet) -> io::Result<CancellationToken> {
+pub fn termination_token(background: &mut TaskSet) -> io::Result<CancellationToken> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let token = CancellationToken::new();

@@ -106,21 +106,21 @@ impl<F: SqlFragments> SqlTemplate<F> {
             SqlDialect::Postgres => &self.postgres,
             SqlDialect::Sqlite => &self.sqlite,
         };
-        let text = rendered.get_or_init(|| Self::render_template(dialect, self.template).into());
+        let text = rendered.get_or_init(|| Self::render_dynamic_template(dialect, self.template).into());
         AssertSqlSafe(Arc::clone(text)).into_sql_str()
     }
 
     /// Renders a template that is not a constant. Text in braces that is not the name of a fragment stays as it is.
     #[must_use]
-    pub fn render_template(dialect: SqlDialect, template: &str) -> String {
+    pub fn render_dynamic_template(dialect: SqlDialect, template: &str) -> String {
         dialect.render(F::CRATE_FRAGMENTS, template)
     }
 
-    /// Renders a template as [`SqlTemplate::render_template`] does, as SQL that can be run. The template must consist
+    /// Renders a template as [`SqlTemplate::render_dynamic_template`] does, as SQL that can be run. The template must consist
     /// of texts in the source of the program; values are parameters, never parts of it.
     #[must_use]
     pub fn render_to_sql_str(dialect: SqlDialect, template: &str) -> SqlStr {
-        AssertSqlSafe(Self::render_template(dialect, template)).into_sql_str()
+        AssertSqlSafe(Self::render_dynamic_template(dialect, template)).into_sql_str()
     }
 }
 
@@ -144,19 +144,19 @@ mod tests {
     fn a_fragment_takes_its_argument_and_the_rest_stays() {
         let template = "SELECT {us:t.ts} FROM t WHERE a {in_numbers:$2} AND b = '{}' {for_update}";
         assert_eq!(
-            SqlTemplate::<Clock>::render_template(SqlDialect::Postgres, template),
+            SqlTemplate::<Clock>::render_dynamic_template(SqlDialect::Postgres, template),
             "SELECT (extract(epoch FROM t.ts) * 1000000)::BIGINT FROM t WHERE a \
              = ANY(ARRAY(SELECT json_array_elements_text($2::JSON)::BIGINT)) AND b = '{}' FOR UPDATE"
         );
         assert_eq!(
-            SqlTemplate::<Clock>::render_template(SqlDialect::Sqlite, template),
+            SqlTemplate::<Clock>::render_dynamic_template(SqlDialect::Sqlite, template),
             "SELECT t.ts FROM t WHERE a IN (SELECT value FROM json_each($2)) AND b = '{}' "
         );
     }
 
     #[test]
     fn an_unclosed_brace_is_text() {
-        assert_eq!(SqlTemplate::<Common>::render_template(SqlDialect::Sqlite, "a { b"), "a { b");
+        assert_eq!(SqlTemplate::<Common>::render_dynamic_template(SqlDialect::Sqlite, "a { b"), "a { b");
     }
 
     #[test]

@@ -24,8 +24,8 @@ use oauth_core::password_rules::check_new_password;
 use payer_exchange::member_match::MemberIdentifierRule;
 use secrecy::{ExposeSecret as _, SecretString};
 use server_kit::config::{
-    ConfigEarlyExit, apply_common_flag_settings, hide_flags_except, non_empty_path, non_empty_secret,
-    non_empty_secret_text, non_empty_text, require_both_or_neither,
+    ConfigEarlyExit, apply_common_flag_settings, hide_flags_except, non_empty_secret, non_empty_secret_text,
+    non_empty_text, path_if_set, require_both_or_neither,
 };
 use server_kit::logging::LogFormat;
 use server_kit::trusted_proxies::TrustedProxies;
@@ -103,7 +103,7 @@ impl AddressConfig {
 
     /// Certificate and key, when TLS is to be served.
     pub(crate) fn tls_files(&self) -> Option<(&Path, &Path)> {
-        Some((non_empty_path(self.tls_cert.as_ref())?, non_empty_path(self.tls_key.as_ref())?))
+        Some((path_if_set(self.tls_cert.as_ref())?, path_if_set(self.tls_key.as_ref())?))
     }
 }
 
@@ -182,7 +182,7 @@ pub(crate) struct PlatformConfig {
 impl PlatformConfig {
     /// Returns the file of the init bundle, when there is one.
     pub(crate) fn init_bundle(&self) -> Option<&Path> {
-        non_empty_path(self.init_bundle.as_ref())
+        path_if_set(self.init_bundle.as_ref())
     }
 }
 
@@ -466,8 +466,8 @@ impl Config {
 
     fn check(&self) -> Result<(), String> {
         let (address, trust) = (&self.address, &self.trust);
-        let cert = ("--tls-cert", non_empty_path(address.tls_cert.as_ref()).is_some());
-        let key = ("--tls-key", non_empty_path(address.tls_key.as_ref()).is_some());
+        let cert = ("--tls-cert", path_if_set(address.tls_cert.as_ref()).is_some());
+        let key = ("--tls-key", path_if_set(address.tls_key.as_ref()).is_some());
         require_both_or_neither(cert, key)?;
         let id = ("--root-client-id", non_empty_text(trust.root_client_id.as_ref()).is_some());
         let password = ("--root-client-secret", non_empty_secret(trust.root_client_secret.as_ref()).is_some());

@@ -22,8 +22,8 @@ use chat_core::model::role::Role;
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use secrecy::SecretString;
 use server_kit::config::{
-    ConfigEarlyExit, apply_common_flag_settings, hide_flags_except, non_empty_path, non_empty_secret,
-    non_empty_secret_text, non_empty_text, require_both_or_neither,
+    ConfigEarlyExit, apply_common_flag_settings, hide_flags_except, non_empty_secret, non_empty_secret_text,
+    non_empty_text, path_if_set, require_both_or_neither,
 };
 use server_kit::logging::LogFormat;
 use server_kit::trusted_proxies::TrustedProxies;
@@ -254,7 +254,7 @@ impl AddressConfig {
 
     /// Certificate and key, when TLS is to be served.
     pub(crate) fn tls_files(&self) -> Option<(&Path, &Path)> {
-        Some((non_empty_path(self.tls_cert.as_ref())?, non_empty_path(self.tls_key.as_ref())?))
+        Some((path_if_set(self.tls_cert.as_ref())?, path_if_set(self.tls_key.as_ref())?))
     }
 }
 
@@ -469,8 +469,8 @@ impl Config {
 
     fn check(&self) -> Result<(), String> {
         let (address, realm) = (&self.address, &self.realm);
-        let cert = ("--tls-cert", non_empty_path(address.tls_cert.as_ref()).is_some());
-        let key = ("--tls-key", non_empty_path(address.tls_key.as_ref()).is_some());
+        let cert = ("--tls-cert", path_if_set(address.tls_cert.as_ref()).is_some());
+        let key = ("--tls-key", path_if_set(address.tls_key.as_ref()).is_some());
         require_both_or_neither(cert, key)?;
         let email = ("--owner-email", non_empty_text(realm.owner_email.as_ref()).is_some());
         let password = ("--owner-password", non_empty_secret(realm.owner_password.as_ref()).is_some());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
 use secrecy::{ExposeSecret as _, SecretString};
-use server_kit::config::{non_empty_path, non_empty_secret, non_empty_text, require_both_or_neither};
+use server_kit::config::{non_empty_secret, non_empty_text, path_if_set, require_both_or_neither};
 
 use super::value;
 
@@ -74,7 +74,7 @@ impl PushConfig {
     /// Returns whom Apple knows the operator as, when its devices are notified without a bouncer.
     pub(crate) fn apple(&self) -> Option<AppleConfig<'_>> {
         Some(AppleConfig {
-            key: non_empty_path(self.apple_key.as_ref())?,
+            key: path_if_set(self.apple_key.as_ref())?,
             key_id: non_empty_text(self.apple_key_id.as_ref())?,
             team_id: non_empty_text(self.apple_team_id.as_ref())?,
             topic: non_empty_text(self.apple_topic.as_ref())?,
@@ -84,7 +84,7 @@ impl PushConfig {
 
     /// Returns the key file for FCM, when devices of Google are notified without a bouncer.
     pub(crate) fn google(&self) -> Option<&Path> {
-        non_empty_path(self.google_account.as_ref())
+        path_if_set(self.google_account.as_ref())
     }
 
     /// What belongs together comes together, and a bouncer alone.
@@ -94,7 +94,7 @@ impl PushConfig {
         let key = ("--push-key", non_empty_secret(self.key.as_ref()).is_some());
         require_both_or_neither(url, id)?;
         require_both_or_neither(url, key)?;
-        let apple = ("--apns-key", non_empty_path(self.apple_key.as_ref()).is_some());
+        let apple = ("--apns-key", path_if_set(self.apple_key.as_ref()).is_some());
         for (name, value) in [
             ("--apns-key-id", &self.apple_key_id),
             ("--apns-team-id", &self.apple_team_id),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::authorization_endpoint::{NextPageOrRedirect, SignInPage, UserAgentContext};
+use oauth_core::authorization_endpoint::{BrowserSessionContext, NextPageOrRedirect, SignInPage};
 use oauth_core::sign_in::{SignInAttempt, SignInError};
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -59,7 +59,7 @@ pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Respo
     let response = match form.get("transaction") {
         None => page::see(&app.pages.link(APPS))?,
         Some(transaction) => {
-            let browser = UserAgentContext { session: Some(session), ..form.visitor.as_browser() };
+            let browser = BrowserSessionContext { session: Some(session), ..form.visitor.as_browser() };
             next::go(&app, app.oauth.authorize.resume_authorization(&app.env(), transaction, browser).await)?
         }
     };

@@ -6,7 +6,7 @@ use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::response::Response;
 use http::header::SET_COOKIE;
 use http::request::Parts;
-use oauth_core::authorization_endpoint::UserAgentContext;
+use oauth_core::authorization_endpoint::BrowserSessionContext;
 use oauth_core::browser_session;
 use secrecy::ExposeSecret as _;
 
@@ -47,8 +47,8 @@ impl FromRequestParts<App> for BrowserContext {
 
 impl BrowserContext {
     /// As the rules know it.
-    pub(crate) fn as_browser(&self) -> UserAgentContext<'_> {
-        UserAgentContext { session: self.session.as_deref(), address: self.address.as_deref() }
+    pub(crate) fn as_browser(&self) -> BrowserSessionContext<'_> {
+        BrowserSessionContext { session: self.session.as_deref(), address: self.address.as_deref() }
     }
 
     /// Returns the value that the CSRF token of a form is made for: the browser before sign-in, afterwards the session,

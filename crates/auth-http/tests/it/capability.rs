@@ -53,7 +53,7 @@ async fn the_statement_is_what_fhir_says_a_statement_is() {
 #[tokio::test]
 async fn every_search_parameter_and_include_it_names_is_one() {
     let world = World::new().await;
-    world.db().build_missing_index_rows().await.unwrap();
+    world.db().rebuild_search_index().await.unwrap();
     let statement = statement(&world).await;
     for resource in items(&statement["rest"][0], "resource") {
         let kind = resource["type"].as_str().unwrap();

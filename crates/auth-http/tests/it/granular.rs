@@ -95,7 +95,7 @@ async fn a_scope_may_name_an_installed_parameter_and_is_refused_by_name_without_
             "code": "nickname", "base": ["Patient"], "type": "string", "expression": "Patient.nickname",
         });
         world.put("/SearchParameter/nickname", &definition).await;
-        world.db().build_missing_index_rows().await.unwrap();
+        world.db().rebuild_search_index().await.unwrap();
         assert_eq!(get("Patient/me").await.status, 200);
         assert_eq!(get("Patient/you").await.outcome(), (404, "not-found"));
         let found = get("Patient").await;

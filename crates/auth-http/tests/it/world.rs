@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use auth_http::{
     Clock, ExecuteInitBundleError, FhirSettings, HttpSettings, InitBundleReport, PageTheme, RouterComponents,
 };
-use auth_storage::{AuditLogWriter, AuthDatabase, JobQueue, JobSettings, JtiClaimTask};
+use auth_storage::{AuditLogWriter, AuthDatabase, JobQueue, JobQueueConfig, JtiClaimTask};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -141,7 +141,7 @@ impl World {
         let oauth = AuthorizationServer::open(&env, setup(), stores(&db, &admissions, &audit)).await.unwrap();
         let shelf = Arc::new(FakePackageRegistry::default());
         let ticker = clock.clone();
-        let settings = JobSettings {
+        let settings = JobQueueConfig {
             fhir_base: format!("{BASE}/fhir"),
             correct_format: choice.correct_format,
             at_once: 1,
@@ -441,9 +441,9 @@ impl ResourceStore for Counted {
         self.0.read_history(query).await
     }
 
-    async fn stored_types(&self) -> Result<Vec<ResourceType>, StoreError> {
+    async fn types_ever_written(&self) -> Result<Vec<ResourceType>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.stored_types().await
+        self.0.types_ever_written().await
     }
 
     async fn transact_writes(

@@ -21,7 +21,7 @@ use sql_engines::{PerEngine, run};
 use super::packing::{self, Packer};
 use super::rows::{Held, Part};
 use super::worker::{Pause, Turn};
-use super::{JobSettings, job_audit};
+use super::{JobQueueConfig, job_audit};
 use crate::db::AuthDatabase;
 use crate::engine::Tx;
 use crate::resources::Table;
@@ -63,7 +63,7 @@ struct Place {
 /// An export under way.
 struct Export<'a> {
     db: &'a AuthDatabase,
-    settings: &'a JobSettings,
+    settings: &'a JobQueueConfig,
     held: &'a Held,
     work: &'a ExportWork,
     consenting: Option<BTreeSet<String>>,
@@ -111,7 +111,7 @@ impl Step {
 /// Works on an export until it is complete or its turn is over.
 pub(super) async fn run(
     db: &AuthDatabase,
-    settings: &JobSettings,
+    settings: &JobQueueConfig,
     (held, work): (&Held, &ExportWork),
     turn: &Turn,
 ) -> Result<(), Pause> {
@@ -139,7 +139,7 @@ pub(super) async fn run(
 /// Returns who of the patients allows it at this moment. It is asked again whenever a node takes the job up.
 async fn consenting(
     db: &AuthDatabase,
-    settings: &JobSettings,
+    settings: &JobQueueConfig,
     work: &ExportWork,
 ) -> Result<Option<BTreeSet<String>>, Pause> {
     let (Some(rule), ExportSubjects::These(patients)) = (&work.consent, &work.subjects) else {

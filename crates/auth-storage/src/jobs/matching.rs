@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::packing::{self, Lines};
 use super::rows::{self, Held, Part};
 use super::worker::{Pause, Turn};
-use super::{JobSettings, job_audit};
+use super::{JobQueueConfig, job_audit};
 use crate::db::AuthDatabase;
 use crate::dialect::hex;
 use crate::engine::Tx;
@@ -37,7 +37,7 @@ const ANSWER: &str = "Parameters";
 /// A match under way.
 struct Match<'a> {
     db: &'a AuthDatabase,
-    settings: &'a JobSettings,
+    settings: &'a JobQueueConfig,
     held: &'a Held,
     work: &'a MatchWork,
     /// `{base_url}/fhir/`.
@@ -47,7 +47,7 @@ struct Match<'a> {
 /// Works on a match until it is complete or its turn is over.
 pub(super) async fn run(
     db: &AuthDatabase,
-    settings: &JobSettings,
+    settings: &JobQueueConfig,
     (held, work): (&Held, &MatchWork),
     turn: &Turn,
 ) -> Result<(), Pause> {

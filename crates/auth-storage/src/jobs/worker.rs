@@ -8,7 +8,7 @@ use sql_engines::is_contention;
 use tokio::sync::{Notify, watch};
 
 use super::rows::{self, Held, Lost};
-use super::{JobSettings, export, job_audit, matching};
+use super::{JobQueueConfig, export, job_audit, matching};
 use crate::db::AuthDatabase;
 
 /// How long a node without news waits before it looks for jobs of others.
@@ -72,7 +72,7 @@ impl Turn {
 /// A task that works on one job at a time.
 pub(super) struct Worker {
     pub(super) db: AuthDatabase,
-    pub(super) settings: Arc<JobSettings>,
+    pub(super) settings: Arc<JobQueueConfig>,
     pub(super) news: Arc<Notify>,
     pub(super) stopped: watch::Receiver<bool>,
 }

@@ -46,7 +46,7 @@ impl Statement<'_> {
         kind: &ResourceType,
         parameter: &CompiledSearchParameter,
     ) -> Result<PartRows, Unanswerable> {
-        let parts = self.index.catalog.composite_part_parameters(kind, parameter);
+        let parts = self.index.catalog.parameters_standing_in_for_composite(kind, parameter);
         if parts.is_empty() {
             let number = self.number(kind, parameter)?;
             let numbers = (0..parameter.components.len()).map(|part| part_number(number, part));

@@ -49,7 +49,7 @@ impl AuthDatabase {
     ///
     /// # Errors
     /// When the engine fails; rows that are built by then stay.
-    pub async fn build_missing_index_rows(&self) -> Result<(), sqlx::Error> {
+    pub async fn rebuild_search_index(&self) -> Result<(), sqlx::Error> {
         retry_on_contention(|| register(self)).await?;
         while retry_on_contention(|| step(self)).await? == Step::Done {}
         while retry_on_contention(|| clear(self)).await? == Step::Done {}

@@ -319,7 +319,7 @@ impl<'a> Statement<'a> {
                 sources.iter().map(|source| self.present(kind, source, at)).collect();
             return Ok(union(&sets?));
         }
-        let parts = self.index.catalog.composite_part_parameters(kind, parameter);
+        let parts = self.index.catalog.parameters_standing_in_for_composite(kind, parameter);
         if let Some((first, others)) = parts.split_first() {
             return self.all_present(kind, (first, others), at);
         }

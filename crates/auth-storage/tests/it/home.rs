@@ -53,8 +53,8 @@ impl Home {
         AuthDatabase::open(self.url.as_deref(), self.folder.path(), 8).await
     }
 
-    pub(crate) async fn open_existing(&self) -> Result<AuthDatabase, DatabaseOpenError> {
-        AuthDatabase::open_existing(self.url.as_deref(), self.folder.path(), 8).await
+    pub(crate) async fn open_existing_and_migrate(&self) -> Result<AuthDatabase, DatabaseOpenError> {
+        AuthDatabase::open_existing_and_migrate(self.url.as_deref(), self.folder.path(), 8).await
     }
 
     /// What a second way into the database says to a statement: one text a row.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use auth_storage::{AuthDatabase, JobQueue, JobSettings};
+use auth_storage::{AuthDatabase, JobQueue, JobQueueConfig};
 use fhir_resource::ResourceId;
 use fhir_store::{ResourceLookup, ResourceStore as _, ResourceWrite, WriteOperation};
 use payer_exchange::bulk_export::{ElementSelection, ExportSubjects, ExportWork, ExportedType};
@@ -34,7 +34,10 @@ impl Ticker {
     fn node(&self, db: &AuthDatabase, at_once: usize) -> JobQueue {
         let ticker = self.0.clone();
         let now_us = Arc::new(move || ticker.load(Ordering::SeqCst));
-        JobQueue::start(db.clone(), JobSettings { fhir_base: BASE.to_owned(), correct_format: true, at_once, now_us })
+        JobQueue::start(
+            db.clone(),
+            JobQueueConfig { fhir_base: BASE.to_owned(), correct_format: true, at_once, now_us },
+        )
     }
 
     fn wait(&self, us: i64) {

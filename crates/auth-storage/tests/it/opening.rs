@@ -147,15 +147,18 @@ async fn only_the_owner_reads_the_files() {
 async fn a_folder_without_a_database_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
-    let refused = AuthDatabase::open_existing(None, &missing, 1).await.unwrap_err();
+    let refused = AuthDatabase::open_existing_and_migrate(None, &missing, 1).await.unwrap_err();
     assert!(matches!(refused, DatabaseOpenError::Absent { .. }), "{refused}");
     assert!(!missing.exists());
     std::fs::write(folder.path().join("auth.db"), b"").unwrap();
-    assert!(matches!(AuthDatabase::open_existing(None, folder.path(), 1).await, Err(DatabaseOpenError::Absent { .. })));
+    assert!(matches!(
+        AuthDatabase::open_existing_and_migrate(None, folder.path(), 1).await,
+        Err(DatabaseOpenError::Absent { .. })
+    ));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     std::fs::remove_file(folder.path().join("auth.db")).unwrap();
     AuthDatabase::open(None, folder.path(), 1).await.unwrap().close().await;
-    AuthDatabase::open_existing(None, folder.path(), 1).await.unwrap().close().await;
+    AuthDatabase::open_existing_and_migrate(None, folder.path(), 1).await.unwrap().close().await;
 }
 
 #[tokio::test]
@@ -173,9 +176,9 @@ async fn postgres_that_cannot_be_reached_is_named_with_host_port_and_reason() {
 
 told! {
     async fn an_empty_database_is_refused_where_an_existing_one_is_wanted(home) {
-        let refused = home.open_existing().await.unwrap_err();
+        let refused = home.open_existing_and_migrate().await.unwrap_err();
         assert!(matches!(refused, DatabaseOpenError::Absent { .. }), "{refused}");
         home.open().await.close().await;
-        home.open_existing().await.unwrap().close().await;
+        home.open_existing_and_migrate().await.unwrap().close().await;
     }
 }

@@ -112,7 +112,7 @@ told! {
             FROM n";
         let many = if home.is_postgres() { many.to_owned() } else { many.replace("AS JSONB", "AS TEXT") };
         db.run_user_sql(&many).await.unwrap().unwrap();
-        db.build_missing_index_rows().await.unwrap();
+        db.rebuild_search_index().await.unwrap();
         assert_eq!(found(&db, "last", 5).await, ["zz"]);
         assert_eq!(found(&db, "n83", 3).await, ["p1601", "p1602", "p1603"]);
         assert_eq!(found(&db, "N83 g17", 3).await, ["p1700"]);

@@ -286,10 +286,10 @@ told! {
         assert!(db.search(&asking(search.clone())).await.unwrap().is_err());
 
         let (one, other) = (home.open().await, home.open().await);
-        let (first, second) = tokio::join!(one.build_missing_index_rows(), other.build_missing_index_rows());
+        let (first, second) = tokio::join!(one.rebuild_search_index(), other.rebuild_search_index());
         first.unwrap();
         second.unwrap();
-        db.build_missing_index_rows().await.unwrap();
+        db.rebuild_search_index().await.unwrap();
         assert_eq!(found(&db, &asking(search)).await.entries.len(), 224);
         db.close().await;
     }
@@ -308,7 +308,7 @@ told! {
         assert_eq!(refused, Err(SearchExecutionError::Indexing { parameter: "Patient.nickname".to_owned() }));
         assert_eq!(ids_of(&other, "Patient", "_id=a").await, ["a"], "the others answer meanwhile");
         transact(&other, vec![put("Patient/c", nickname("Alma"))]).await;
-        db.build_missing_index_rows().await.unwrap();
+        db.rebuild_search_index().await.unwrap();
         assert_eq!(ids_of(&other, "Patient", "nickname=al").await, ["b", "c"]);
         transact(&db, vec![ResourceWrite::unconditional("SearchParameter/nickname".parse().unwrap(), WriteOperation::Delete)]).await;
         let catalog = other.current_search_parameter_catalog().await.unwrap();
@@ -332,7 +332,7 @@ told! {
         ];
         transact(&db, writes).await;
         transact(&db, vec![put("User/ada", user), put("Client/app", json!({"secret": "$argon2id$y", "nick": "app"}))]).await;
-        db.build_missing_index_rows().await.unwrap();
+        db.rebuild_search_index().await.unwrap();
         for of in ["User", "Client"] {
             for query in ["hidden=$argon2id", "hidden:contains=a", "hidden:missing=false", "hidden=jbsw"] {
                 assert!(ids_of(&db, of, query).await.is_empty(), "{of}?{query}");

@@ -61,7 +61,7 @@ pub struct ResumableUpload {
     pub expires_s: i64,
 }
 
-/// The limits that a new upload has to keep to.
+/// How many unfinished uploads a user may have, and how many bytes all uploads of the server may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResumableUploadLimits {
     /// Unfinished uploads of a user.

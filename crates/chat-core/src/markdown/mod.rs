@@ -63,8 +63,8 @@ pub use linkifier::{Linkifier, LinkifierError, TopicLink, find_topic_links};
 pub use plain_text::html_to_plain_text;
 pub use render::{RenderedMessage, render_message, render_message_with_uploads};
 pub use tree::{
-    Block, ColumnAlignment, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, MentionKind, ParsedMessage, Table,
-    WildcardMentionScope,
+    Block, ColumnAlignment, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, MentionNotification, ParsedMessage,
+    Table, WildcardMentionScope,
 };
 pub use url::SafeUrl;
 

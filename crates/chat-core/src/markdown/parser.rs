@@ -2,7 +2,7 @@
 
 use super::context::MarkdownContext;
 use super::limits::MAX_BLOCK_NESTING_DEPTH;
-use super::tree::{Formula, FormulaIndex, FormulaStyle, MentionKind};
+use super::tree::{Formula, FormulaIndex, FormulaStyle, MentionNotification};
 
 pub(super) struct Parser<'c> {
     pub(super) context: &'c MarkdownContext<'c>,
@@ -55,7 +55,7 @@ impl Scope {
         !self.linked
     }
 
-    pub(super) fn loudness(self, typed: MentionKind) -> MentionKind {
-        if self.quoted { MentionKind::Silent } else { typed }
+    pub(super) fn loudness(self, typed: MentionNotification) -> MentionNotification {
+        if self.quoted { MentionNotification::Silent } else { typed }
     }
 }

@@ -9,7 +9,7 @@ use super::math::{self, Typeset};
 use super::preview::{self, Preview, Thumbnail};
 use super::time;
 use super::tree::{
-    Block, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, MentionKind, ParsedMessage, Table,
+    Block, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, MentionNotification, ParsedMessage, Table,
     WildcardMentionScope,
 };
 use super::url::{self, SafeUrl};
@@ -332,16 +332,16 @@ impl Renderer<'_> {
         });
     }
 
-    fn user(&mut self, id: UserId, name: &str, loudness: MentionKind) {
-        if loudness == MentionKind::Loud {
+    fn user(&mut self, id: UserId, name: &str, loudness: MentionNotification) {
+        if loudness == MentionNotification::Loud {
             self.rendered.mentioned_users.insert(id);
         }
         let class = class_of(loudness, "user-mention", "user-mention silent");
         self.mention(&[class, Attribute::UserId(Some(id))], name, loudness);
     }
 
-    fn wildcard(&mut self, reach: WildcardMentionScope, word: &str, loudness: MentionKind) {
-        if loudness == MentionKind::Loud {
+    fn wildcard(&mut self, reach: WildcardMentionScope, word: &str, loudness: MentionNotification) {
+        if loudness == MentionNotification::Loud {
             self.rendered.wildcards.insert(reach);
         }
         match reach {
@@ -356,17 +356,17 @@ impl Renderer<'_> {
         }
     }
 
-    fn group(&mut self, id: UserGroupId, name: &str, loudness: MentionKind) {
-        if loudness == MentionKind::Loud {
+    fn group(&mut self, id: UserGroupId, name: &str, loudness: MentionNotification) {
+        if loudness == MentionNotification::Loud {
             self.rendered.mentioned_groups.insert(id);
         }
         let class = class_of(loudness, "user-group-mention", "user-group-mention silent");
         self.mention(&[class, Attribute::GroupId(id)], name, loudness);
     }
 
-    fn mention(&mut self, attributes: &[Attribute<'_>], name: &str, loudness: MentionKind) {
+    fn mention(&mut self, attributes: &[Attribute<'_>], name: &str, loudness: MentionNotification) {
         self.html.element(Tag::Span, attributes, |html| {
-            if loudness == MentionKind::Loud {
+            if loudness == MentionNotification::Loud {
                 html.text("@");
             }
             html.text(name);
@@ -427,10 +427,10 @@ impl Renderer<'_> {
     }
 }
 
-fn class_of(loudness: MentionKind, loud: &'static str, silent: &'static str) -> Attribute<'static> {
+fn class_of(loudness: MentionNotification, loud: &'static str, silent: &'static str) -> Attribute<'static> {
     Attribute::Class(match loudness {
-        MentionKind::Loud => loud,
-        MentionKind::Silent => silent,
+        MentionNotification::Loud => loud,
+        MentionNotification::Silent => silent,
     })
 }
 

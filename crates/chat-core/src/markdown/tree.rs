@@ -162,7 +162,7 @@ pub enum Inline {
         /// The full name as the directory spells it.
         name: String,
         /// Whether it notifies.
-        loudness: MentionKind,
+        loudness: MentionNotification,
     },
     /// `@**all**`, `@**topic**`
     Wildcard {
@@ -171,7 +171,7 @@ pub enum Inline {
         /// The word that was typed.
         word: String,
         /// Whether it notifies.
-        loudness: MentionKind,
+        loudness: MentionNotification,
     },
     /// `@*group*`
     Group {
@@ -180,7 +180,7 @@ pub enum Inline {
         /// The name as the directory spells it.
         name: String,
         /// Whether it notifies.
-        loudness: MentionKind,
+        loudness: MentionNotification,
     },
     /// `#**channel**`, `#**channel>topic**` and `#**channel>topic@message**`
     Channel {
@@ -220,7 +220,7 @@ pub enum Inline {
 
 /// The kind of a mention: one that notifies the mentioned users, or a silent one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MentionKind {
+pub enum MentionNotification {
     /// The mention notifies.
     Loud,
     /// It only shows the name (`@_`), as does every mention in a quote.

@@ -78,7 +78,7 @@ pub struct DraftRequest {
 
 /// The reason why drafts are not stored or returned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DraftError {
+pub enum SavedDraftError {
     /// Their author chose that none are.
     #[error("User has disabled synchronizing drafts.")]
     Disabled,
@@ -118,15 +118,15 @@ pub fn is_draft_sync_enabled(realm: &RealmSnapshot, user_id: UserId) -> bool {
 /// Succeeds when the user has draft synchronization enabled.
 ///
 /// # Errors
-/// [`DraftError::Disabled`].
-pub fn require_draft_sync(realm: &RealmSnapshot, user: &User) -> Result<(), DraftError> {
-    if is_draft_sync_enabled(realm, user.id) { Ok(()) } else { Err(DraftError::Disabled) }
+/// [`SavedDraftError::Disabled`].
+pub fn require_draft_sync(realm: &RealmSnapshot, user: &User) -> Result<(), SavedDraftError> {
+    if is_draft_sync_enabled(realm, user.id) { Ok(()) } else { Err(SavedDraftError::Disabled) }
 }
 
 /// Stores drafts of the caller, all of them or none. `account` finds the caller in the realm that is decided on.
 ///
 /// # Errors
-/// See [`DraftError`]; when the caller is not let in any more, or the server failed.
+/// See [`SavedDraftError`]; when the caller is not let in any more, or the server failed.
 pub async fn create_drafts(
     ports: &MessageWorkflowContext<'_>,
     drafts: &dyn DraftStore,
@@ -138,10 +138,10 @@ pub async fn create_drafts(
         let user = account(&realm)?;
         require_draft_sync(&realm, user)?;
         let new = requests.iter().map(|request| draft(&realm, user, request, ports.now_s));
-        let new: Vec<Draft> = new.collect::<Result<_, DraftError>>()?;
+        let new: Vec<Draft> = new.collect::<Result<_, SavedDraftError>>()?;
         match drafts.add_drafts(user.id, &new, (realm.changed_at(), ports.now_s)).await? {
             AddDraftsOutcome::Done(ids) => return Ok(ids),
-            AddDraftsOutcome::Full => return Err(DraftError::TooMany.into()),
+            AddDraftsOutcome::Full => return Err(SavedDraftError::TooMany.into()),
             AddDraftsOutcome::Stale => {}
         }
     }
@@ -152,7 +152,7 @@ pub async fn create_drafts(
 /// is none of the user's nothing else is said, whatever the draft would become.
 ///
 /// # Errors
-/// See [`DraftError`]; or when the database failed.
+/// See [`SavedDraftError`]; or when the database failed.
 pub async fn edit_draft(
     drafts: &dyn DraftStore,
     (realm, user): (&RealmSnapshot, &User),
@@ -164,26 +164,26 @@ pub async fn edit_draft(
     let draft = match draft(realm, user, request, now_s) {
         Ok(draft) => draft,
         Err(refused) if drafts.has_draft(user.id, id).await? => return Err(refused.into()),
-        Err(_) => return Err(DraftError::NoneSuch.into()),
+        Err(_) => return Err(SavedDraftError::NoneSuch.into()),
     };
     let is_there = drafts.change_draft(user.id, id, &draft, now_s).await?;
-    if is_there { Ok(()) } else { Err(DraftError::NoneSuch.into()) }
+    if is_there { Ok(()) } else { Err(SavedDraftError::NoneSuch.into()) }
 }
 
 /// Returns the draft as it is kept. Whether it could be sent is not asked: it is not done yet.
 ///
 /// # Errors
 /// The first of: the text is none; the time, the topic, the channel, one of the people is none.
-fn draft(realm: &RealmSnapshot, user: &User, request: &DraftRequest, now_s: i64) -> Result<Draft, DraftError> {
+fn draft(realm: &RealmSnapshot, user: &User, request: &DraftRequest, now_s: i64) -> Result<Draft, SavedDraftError> {
     let content = message::normalize_message_content(&request.content)?;
     let touched_s = request.touched_s.unwrap_or(now_s);
     if touched_s < 0 {
-        return Err(DraftError::NegativeTime);
+        return Err(SavedDraftError::NegativeTime);
     }
     let to = match request.kind {
         DraftType::Nowhere => DraftDestination::Nowhere,
         DraftType::Channel => {
-            let [id] = request.to.as_slice() else { return Err(DraftError::NotOneChannel) };
+            let [id] = request.to.as_slice() else { return Err(SavedDraftError::NotOneChannel) };
             let channel = access::find_visible_channel(realm, user, ChannelId(*id))?;
             // It may have none yet.
             let topic =

@@ -25,7 +25,7 @@ pub const MAX_SCHEDULED_MESSAGES_PER_USER: usize = 1_000;
 ///
 /// # Source
 /// Not specified; the number of the existing server.
-pub const MAX_DELIVERY_DELAY_S: i64 = 600;
+pub const MAX_DELIVERY_LATENESS_S: i64 = 600;
 
 /// A scheduled message, waiting or failed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::event_log::decision_queue::{RealmDecisionQueue, StaleDecisionError};
 use crate::event_log::store::{EventLog, RealmStore};
 use crate::files::AttachmentStore;
 use crate::messages::compose::ComposeError;
-use crate::messages::draft::DraftError;
+use crate::messages::draft::SavedDraftError;
 use crate::messages::edit::{MessageDeleteError, MessageEditError};
 use crate::messages::reaction::ReactionError;
 use crate::messages::scheduled::ScheduledMessageError;
@@ -77,7 +77,7 @@ pub enum MessageWorkflowError {
     Compose(#[from] ComposeError),
     /// Drafts are not stored, or stay as they are.
     #[error(transparent)]
-    Draft(#[from] DraftError),
+    Draft(#[from] SavedDraftError),
     /// A message is not scheduled, or stays as it is.
     #[error(transparent)]
     Scheduled(#[from] ScheduledMessageError),

@@ -3,7 +3,7 @@
 //! Not specified; parameters, keys and texts are those existing clients know.
 
 use chat_core::id::DraftId;
-use chat_core::messages::draft::{self, DraftError, DraftRequest, DraftType};
+use chat_core::messages::draft::{self, DraftRequest, DraftType, SavedDraftError};
 use serde_json::{Value, json};
 
 use crate::api_call::{ApiCall, endpoint};
@@ -140,7 +140,7 @@ async fn remove(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiRespons
     let id = DraftId(call.path_id("draft_id")?);
     draft::require_draft_sync(&call.caller.realm, &call.caller.user)?;
     if !call.app.drafts.delete_draft(call.caller.user_id(), id, call.app.now_s()).await? {
-        return Err(DraftError::NoneSuch.into());
+        return Err(SavedDraftError::NoneSuch.into());
     }
     Ok(ApiResponsePayload::empty())
 }

@@ -1,6 +1,6 @@
 //! The part of the table for what is not a message yet, or not any more.
 
-use chat_core::messages::draft::DraftError;
+use chat_core::messages::draft::SavedDraftError;
 use chat_core::messages::scheduled::ScheduledMessageError;
 use chat_core::people::typing_notifications::TypingError;
 use http::StatusCode;
@@ -38,16 +38,16 @@ pub(super) fn scheduled(error: &ScheduledMessageError) -> ErrorResponse {
 }
 
 /// Drafts.
-pub(super) fn draft(error: &DraftError) -> ErrorResponse {
+pub(super) fn draft(error: &SavedDraftError) -> ErrorResponse {
     match error {
-        DraftError::NoneSuch => ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, error),
-        DraftError::Send(error) => send(error),
-        DraftError::Disabled
-        | DraftError::NotOneChannel
-        | DraftError::NegativeTime
-        | DraftError::TooMany
-        | DraftError::Channel(_)
-        | DraftError::Content(_)
-        | DraftError::Topic(_) => bad_request(BAD_REQUEST, error),
+        SavedDraftError::NoneSuch => ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, error),
+        SavedDraftError::Send(error) => send(error),
+        SavedDraftError::Disabled
+        | SavedDraftError::NotOneChannel
+        | SavedDraftError::NegativeTime
+        | SavedDraftError::TooMany
+        | SavedDraftError::Channel(_)
+        | SavedDraftError::Content(_)
+        | SavedDraftError::Topic(_) => bad_request(BAD_REQUEST, error),
     }
 }

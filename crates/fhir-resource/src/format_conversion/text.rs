@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::{Format, convert_object, has_reference_patterns};
+use super::{Format, convert_object, references_are_patterns};
 use crate::reference::{self, ElementContext};
 use crate::resource_key::{ResourceId, ResourceKey, ResourceType};
 
@@ -53,7 +53,7 @@ pub fn append_document_line(
     out: &mut Vec<u8>,
 ) -> Result<(), NeedsParsingError> {
     let DocumentHead { key: ResourceKey { resource_type, id }, version, last_updated } = head;
-    if has_reference_patterns(resource_type.as_str()) {
+    if references_are_patterns(resource_type.as_str()) {
         return Err(NeedsParsingError);
     }
     let begin = out.len();

@@ -40,7 +40,7 @@ impl StoredResourceText {
     /// Appends the document that readers see as one line of JSON, in the native format or FHIR's. Returns `false` and
     /// appends nothing when the body has to be parsed for that, which is left to the caller.
     #[must_use]
-    pub fn append_document_to(&self, native: bool, out: &mut Vec<u8>) -> bool {
+    pub fn try_append_document_to(&self, native: bool, out: &mut Vec<u8>) -> bool {
         let last_updated = format_instant(self.updated_us);
         let head = DocumentHead { key: &self.key, version: self.version, last_updated: &last_updated };
         append_document_line(head, &self.body, native, out).is_ok()
@@ -69,7 +69,7 @@ mod tests {
         for body in [json!({}), json!({"meta": {"tag": []}, "gender": "female", "name": [{"family": "\"é\n"}]})] {
             let text = text(&body.to_string());
             let mut copied = b"before".to_vec();
-            assert!(text.append_document_to(true, &mut copied));
+            assert!(text.try_append_document_to(true, &mut copied));
             let read = text.parse_body().unwrap();
             assert_eq!(copied.strip_prefix(b"before").unwrap(), read.to_document().to_string().as_bytes());
             assert_eq!((StoredResourceText::from(&read), text.etag()), (text, read.etag()));
@@ -80,7 +80,7 @@ mod tests {
     fn what_is_no_document_is_neither_copied_nor_read() {
         let mut copied = b"before".to_vec();
         for body in ["", "{", "{\"a\": tru}"] {
-            assert!(!text(body).append_document_to(true, &mut copied), "{body}");
+            assert!(!text(body).try_append_document_to(true, &mut copied), "{body}");
             assert_eq!(text(body).parse_body(), None, "{body}");
         }
         assert_eq!(copied, b"before");

@@ -272,7 +272,7 @@ fn sources_have_rows_and_find_what_is_found_by_them() {
 /// Returns the codes of the parameters that have the rows of the parts of one.
 fn parts(of: &str, code: &str) -> Vec<String> {
     let (catalog, of) = (SearchParameterCatalog::with_r4_only(), resource_type(of));
-    let parts = catalog.composite_part_parameters(&of, catalog.find_parameter_by_code(&of, code).unwrap());
+    let parts = catalog.parameters_standing_in_for_composite(&of, catalog.find_parameter_by_code(&of, code).unwrap());
     parts.iter().map(|part| part.code.clone()).collect()
 }
 
@@ -300,7 +300,7 @@ fn parts_have_rows_and_find_what_the_parts_of_the_composite_find() {
         let resource_type = resource_type(name);
         for parameter in catalog.parameters_of_type(&resource_type).filter(|parameter| !parameter.parts.is_empty()) {
             assert!(parameter.sources.is_empty() && !parameter.has_index_rows(), "{name}.{}", parameter.code);
-            let parts = catalog.composite_part_parameters(&resource_type, parameter);
+            let parts = catalog.parameters_standing_in_for_composite(&resource_type, parameter);
             assert_eq!(parts.len(), parameter.components.len(), "{name}.{}", parameter.code);
             for (part, component) in parts.iter().zip(&parameter.components) {
                 assert!(

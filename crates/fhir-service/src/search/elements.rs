@@ -3,7 +3,7 @@
 use fhir_resource::patient_compartment::{CompartmentMembership, patient_compartment_membership};
 use fhir_resource::{PatientCompartment, ResourceType};
 use fhir_store::access_filter::AccessFilterCriterion;
-use fhir_store::bundle::{self, ListPagingLinks};
+use fhir_store::bundle::{self, ListRequestUrl};
 use fhir_store::query_parsing::{self, QueryError};
 use fhir_store::{AccessFilter, AccessFilterBranch, ListQuery, limits};
 use serde_json::Value;
@@ -51,7 +51,7 @@ impl PreparedList<'_> {
         let base = service.settings.format_base_url(context.format);
         let shown = |stored| representation::render(service, context.format, stored);
         let entries = page.entries.iter().map(|stored| bundle::searchset_entry(&base, stored, shown(stored)));
-        let links = ListPagingLinks { address: &self.address, parameters: self.pairs };
+        let links = ListRequestUrl { address: &self.address, parameters: self.pairs };
         Ok(bundle::list_searchset_bundle(&query, &page, links, entries.collect()))
     }
 }

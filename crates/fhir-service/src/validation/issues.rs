@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use fhir_resource::{ResourceId, ResourceKey, ResourceType, format_conversion, type_definitions};
 use fhir_store::operation_outcome::{IssueSeverity, OutcomeIssue};
 use fhir_store::{ResourceWrite, StoreError, WriteOperation, body_validation, write_conversion};
-use fhir_validation::{CanonicalSource, CompiledProfile, expand_value_set, validate_document_in_either_format};
+use fhir_validation::{CanonicalSource, CompiledProfile, validate_document_in_either_format, value_set_codes_by_url};
 use oauth_core::security_resource_rules;
 use serde_json::Value;
 
@@ -109,7 +109,7 @@ async fn by_profile(
         Ok(profile) if profile.resource_type() == kind.as_str() => {
             let mut codes = HashMap::new();
             for url in profile.required_value_sets() {
-                if let Some(members) = expand_value_set(&installed, url).await? {
+                if let Some(members) = value_set_codes_by_url(&installed, url).await? {
                     codes.insert(url.to_owned(), members);
                 }
             }

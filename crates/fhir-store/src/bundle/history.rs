@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::response::ListPagingLinks;
+use super::response::ListRequestUrl;
 use crate::history::{HistoryPage, HistoryPosition, ResourceVersion, VersionInteraction};
 
 /// The parameter that says where a page begins.
 const CURSOR: &str = "_cursor";
 
-impl ListPagingLinks<'_> {
+impl ListRequestUrl<'_> {
     fn to_place(self, place: Option<&str>) -> String {
         let kept = self.parameters.iter().filter(|(name, _)| name != CURSOR);
         let mut query = form_urlencoded::Serializer::new(String::new());
@@ -27,7 +27,7 @@ impl ListPagingLinks<'_> {
 pub fn history_bundle(
     here: Option<HistoryPosition>,
     page: &HistoryPage,
-    links: ListPagingLinks<'_>,
+    links: ListRequestUrl<'_>,
     entries: Vec<Value>,
 ) -> Value {
     let (here, next) = (here.map(|place| place.to_string()), page.next.map(|place| place.to_string()));
@@ -40,7 +40,7 @@ pub fn history_bundle(
 #[must_use]
 pub fn everything_bundle(
     places: (Option<&str>, Option<&str>),
-    links: ListPagingLinks<'_>,
+    links: ListRequestUrl<'_>,
     entries: Vec<Value>,
 ) -> Value {
     paged("searchset", places, links, entries)
@@ -49,7 +49,7 @@ pub fn everything_bundle(
 fn paged(
     bundle_type: &str,
     (here, next): (Option<&str>, Option<&str>),
-    links: ListPagingLinks<'_>,
+    links: ListRequestUrl<'_>,
     entries: Vec<Value>,
 ) -> Value {
     let mut link = vec![json!({"relation": "self", "url": links.to_place(here)})];
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn the_next_page_is_asked_for_as_this_one_was() {
         let parameters = [("_count", "2"), ("_cursor", "9-9")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let links = ListPagingLinks { address: "https://p.example/fhir/_history", parameters: &parameters };
+        let links = ListRequestUrl { address: "https://p.example/fhir/_history", parameters: &parameters };
         let page = HistoryPage { entries: Vec::new(), next: Some(HistoryPosition { updated_us: 5, version: 3 }) };
         let bundle = history_bundle(Some(HistoryPosition { updated_us: 9, version: 9 }), &page, links, Vec::new());
         let urls: Vec<_> =
@@ -133,7 +133,7 @@ mod tests {
             ]
         );
         let last = HistoryPage::default();
-        let bundle = history_bundle(None, &last, ListPagingLinks { parameters: &[], ..links }, Vec::new());
+        let bundle = history_bundle(None, &last, ListRequestUrl { parameters: &[], ..links }, Vec::new());
         assert_eq!(bundle["link"], json!([{"relation": "self", "url": "https://p.example/fhir/_history"}]));
     }
 }

@@ -76,14 +76,14 @@ fn entry(resource: Option<Value>, response: Map<String, Value>) -> Value {
 
 /// The address and parameters from which the paging links of a list are built.
 #[derive(Clone, Copy, Debug)]
-pub struct ListPagingLinks<'a> {
+pub struct ListRequestUrl<'a> {
     /// The address of the list without its query: `{base_url}/fhir/Client`.
     pub address: &'a str,
     /// The parameters of the request, decoded, in their order.
     pub parameters: &'a [(String, String)],
 }
 
-impl ListPagingLinks<'_> {
+impl ListRequestUrl<'_> {
     fn to_page(self, page: u32) -> String {
         let kept = self.parameters.iter().filter(|(name, _)| name != "_page");
         let query = form_urlencoded::Serializer::new(String::new())
@@ -100,7 +100,7 @@ impl ListPagingLinks<'_> {
 pub fn list_searchset_bundle(
     query: &ListQuery,
     page: &ListPage,
-    links: ListPagingLinks<'_>,
+    links: ListRequestUrl<'_>,
     entries: Vec<Value>,
 ) -> Value {
     let mut link = vec![json!({"relation": "self", "url": links.to_page(query.page)})];
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_list_links_to_itself_and_to_what_follows() {
         let parameters = [("name".to_owned(), "a b&c".to_owned()), ("_page".to_owned(), "2".to_owned())];
-        let links = ListPagingLinks { address: "http://h/fhir/Client", parameters: &parameters };
+        let links = ListRequestUrl { address: "http://h/fhir/Client", parameters: &parameters };
         let of = |page: u32, total: u64| {
             let query = ListQuery { count: 10, page, ..ListQuery::all_of_type("Client".parse().unwrap()) };
             list_searchset_bundle(&query, &ListPage { total, entries: Vec::new() }, links, Vec::new())

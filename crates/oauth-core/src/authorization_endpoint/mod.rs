@@ -28,8 +28,8 @@ mod titles;
 
 pub use fault::{AuthorizationPageError, AuthorizationRedirectError, AuthorizationRequestError};
 pub use pages::{
-    AppSummary, ConsentCheckbox, ConsentCheckboxGroup, ConsentDecision, ConsentPage, NextPageOrRedirect,
-    PatientSearchPagination, PatientSearchQuery, PatientSelectionPage, SignInPage, UserAgentContext,
+    AppSummary, BrowserSessionContext, ConsentCheckbox, ConsentCheckboxGroup, ConsentDecision, ConsentPage,
+    NextPageOrRedirect, PatientSearchPagination, PatientSearchQuery, PatientSelectionPage, SignInPage,
 };
 pub use parameters::AuthorizationParameters;
 pub use pending::PendingAuthorizationEncryptionKey;
@@ -77,7 +77,7 @@ impl AuthorizationPageService {
         &self,
         env: &TimeAndRandomness<'_>,
         parameters: &AuthorizationParameters,
-        browser: UserAgentContext<'_>,
+        browser: BrowserSessionContext<'_>,
     ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
         let pending = PendingAuthorization {
             parameters: parameters.clone(),
@@ -100,7 +100,7 @@ impl AuthorizationPageService {
         &self,
         env: &TimeAndRandomness<'_>,
         transaction: &str,
-        browser: UserAgentContext<'_>,
+        browser: BrowserSessionContext<'_>,
     ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
         self.go_on(env, (transaction, UserAction::GoOn), browser).await
     }
@@ -115,7 +115,7 @@ impl AuthorizationPageService {
         env: &TimeAndRandomness<'_>,
         transaction: &str,
         search: Option<PatientSearchQuery<'_>>,
-        browser: UserAgentContext<'_>,
+        browser: BrowserSessionContext<'_>,
     ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
         let intent = search.map_or(UserAction::GoOn, UserAction::Search);
         self.go_on(env, (transaction, intent), browser).await
@@ -130,7 +130,7 @@ impl AuthorizationPageService {
         env: &TimeAndRandomness<'_>,
         transaction: &str,
         patient: &str,
-        browser: UserAgentContext<'_>,
+        browser: BrowserSessionContext<'_>,
     ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
         self.go_on(env, (transaction, UserAction::Pick(patient)), browser).await
     }
@@ -144,7 +144,7 @@ impl AuthorizationPageService {
         env: &TimeAndRandomness<'_>,
         transaction: &str,
         decision: ConsentDecision,
-        browser: UserAgentContext<'_>,
+        browser: BrowserSessionContext<'_>,
     ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
         self.go_on(env, (transaction, UserAction::Decide(decision)), browser).await
     }
@@ -153,7 +153,7 @@ impl AuthorizationPageService {
         &self,
         env: &TimeAndRandomness<'_>,
         (transaction, intent): (&str, UserAction<'_>),
-        browser: UserAgentContext<'_>,
+        browser: BrowserSessionContext<'_>,
     ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
         let pending =
             self.pending.open(env, transaction).map_err(AuthorizationRequestError::Page).inspect_err(|fault| {
@@ -168,7 +168,7 @@ impl AuthorizationPageService {
         &'a self,
         env: &'a TimeAndRandomness<'a>,
         pending: PendingAuthorization,
-        browser: UserAgentContext<'a>,
+        browser: BrowserSessionContext<'a>,
     ) -> Result<AuthorizationFlow<'a>, AuthorizationRequestError> {
         let client_id = pending.parameters.get("client_id").map(str::to_owned);
         AuthorizationFlow::open(env, self, pending, browser).await.inspect_err(|fault| {

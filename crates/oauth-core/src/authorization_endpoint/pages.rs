@@ -8,7 +8,7 @@ use crate::ports::PatientSummary;
 
 /// The user agent that sent a request: its session cookie and address.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct UserAgentContext<'a> {
+pub struct BrowserSessionContext<'a> {
     /// The value of the session cookie.
     pub session: Option<&'a str>,
     /// The address it comes from, for the audit.

@@ -6,8 +6,8 @@ use smart_scopes::{Context, Scope, ScopeSet};
 
 use super::fault::{AuthorizationPageError, AuthorizationRedirectError, AuthorizationRequestError};
 use super::pages::{
-    AppSummary, ConsentDecision, ConsentPage, NextPageOrRedirect, PatientSearchPagination, PatientSearchQuery,
-    PatientSelectionPage, SignInPage, UserAgentContext,
+    AppSummary, BrowserSessionContext, ConsentDecision, ConsentPage, NextPageOrRedirect, PatientSearchPagination,
+    PatientSearchQuery, PatientSelectionPage, SignInPage,
 };
 use super::patient::PatientChoice;
 use super::pending::PendingAuthorization;
@@ -31,7 +31,7 @@ const ATTEMPTS: usize = 4;
 pub(super) struct AuthorizationFlow<'a> {
     pub(super) env: &'a TimeAndRandomness<'a>,
     pub(super) service: &'a AuthorizationPageService,
-    pub(super) browser: UserAgentContext<'a>,
+    pub(super) browser: BrowserSessionContext<'a>,
     pub(super) client: Arc<Client>,
     pub(super) request: AuthorizationRequest,
     pub(super) launch: Option<Launch>,
@@ -104,7 +104,7 @@ impl<'a> AuthorizationFlow<'a> {
         env: &'a TimeAndRandomness<'a>,
         service: &'a AuthorizationPageService,
         pending: PendingAuthorization,
-        browser: UserAgentContext<'a>,
+        browser: BrowserSessionContext<'a>,
     ) -> Result<Self, AuthorizationRequestError> {
         let client_id = pending.parameters.get("client_id").filter(|id| id.len() <= CLIENT_ID_MAX_BYTES);
         let client_id = client_id.ok_or(AuthorizationPageError::UnknownApp)?;

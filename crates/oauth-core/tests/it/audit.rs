@@ -1,6 +1,6 @@
 //! What an auditor is told, and what nobody is.
 
-use oauth_core::authorization_endpoint::{ConsentDecision, UserAgentContext};
+use oauth_core::authorization_endpoint::{BrowserSessionContext, ConsentDecision};
 use oauth_core::form_fields::FormFields;
 use oauth_core::launch::EhrLaunchRequester;
 use oauth_core::ports::{AuditAction, AuditRecord};
@@ -65,7 +65,7 @@ async fn a_visit_is_on_record_from_sign_in_to_sign_out_without_its_secrets() {
     let renewed = one(&world);
     assert_eq!((renewed.user_id.as_deref(), renewed.grant_id.as_ref()), (Some("ada"), Some(&grant)));
 
-    let browser = UserAgentContext { session: Some(&cookie), address: Some("192.0.2.7") };
+    let browser = BrowserSessionContext { session: Some(&cookie), address: Some("192.0.2.7") };
     for _ in 0..2 {
         world.server.sessions.end_browser_session(&world.env(), browser).await.unwrap();
     }

@@ -4,8 +4,8 @@ use oauth_core::authorization_endpoint::limits::{
     LAUNCH_MAX_BYTES, LOGIN_HINT_MAX_BYTES, NONCE_MAX_BYTES, STATE_MAX_BYTES,
 };
 use oauth_core::authorization_endpoint::{
-    AuthorizationPageError, AuthorizationRedirectError, AuthorizationRequestError, ConsentDecision, NextPageOrRedirect,
-    PatientSearchQuery, PatientSelectionPage, UserAgentContext,
+    AuthorizationPageError, AuthorizationRedirectError, AuthorizationRequestError, BrowserSessionContext,
+    ConsentDecision, NextPageOrRedirect, PatientSearchQuery, PatientSelectionPage,
 };
 use oauth_core::ports::PatientSummary;
 use serde_json::json;
@@ -465,7 +465,7 @@ async fn staff_pages_through_all_patients_that_a_text_finds() {
     for (asked, shown, first, last) in
         [(0, 1, "s-00", "s-19"), (1, 1, "s-00", "s-19"), (2, 2, "s-20", "s-39"), (99, 3, "s-40", "s-44")]
     {
-        let browser = UserAgentContext { session: Some(&cookie), address: None };
+        let browser = BrowserSessionContext { session: Some(&cookie), address: None };
         let search = Some(PatientSearchQuery { text: "smith", page: asked });
         let found = world.server.authorize.search_patients(&world.env(), &page.transaction, search, browser).await;
         let found = patient_page(found);
@@ -490,7 +490,7 @@ async fn staff_finds_the_patients_a_policy_lets_them_read() {
     let page = patient_page(world.begin(&[], Some(&cookie)).await);
     let text = |page: &PatientSelectionPage| page.search.as_ref().map(|search| (search.text.clone(), search.total));
     assert_eq!((page.candidates.len(), text(&page)), (0, Some((String::new(), 0))));
-    let browser = UserAgentContext { session: Some(&cookie), address: None };
+    let browser = BrowserSessionContext { session: Some(&cookie), address: None };
     let search = Some(PatientSearchQuery { text: "love", page: 1 });
     let found = world.server.authorize.search_patients(&world.env(), &page.transaction, search, browser).await;
     let found = patient_page(found);

@@ -2,7 +2,7 @@
 
 use oauth_core::authorization_endpoint::{
     self, AuthorizationPageError, AuthorizationParameters, AuthorizationRedirectError, AuthorizationRequestError,
-    ClientRedirect, ConsentDecision, ConsentPage, NextPageOrRedirect, UserAgentContext,
+    BrowserSessionContext, ClientRedirect, ConsentDecision, ConsentPage, NextPageOrRedirect,
 };
 use oauth_core::jose::sha256;
 use oauth_core::ports::PatientSummary;
@@ -88,7 +88,7 @@ impl World {
         pairs: Vec<(String, String)>,
         cookie: Option<&str>,
     ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
-        let browser = UserAgentContext { session: cookie, address: Some("192.0.2.7") };
+        let browser = BrowserSessionContext { session: cookie, address: Some("192.0.2.7") };
         self.server.authorize.begin_authorization(&self.env(), &AuthorizationParameters::new(pairs), browser).await
     }
 
@@ -97,7 +97,7 @@ impl World {
         transaction: &str,
         cookie: Option<&str>,
     ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
-        let browser = UserAgentContext { session: cookie, address: Some("192.0.2.7") };
+        let browser = BrowserSessionContext { session: cookie, address: Some("192.0.2.7") };
         self.server.authorize.resume_authorization(&self.env(), transaction, browser).await
     }
 
@@ -107,7 +107,7 @@ impl World {
         patient: &str,
         cookie: &str,
     ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
-        let browser = UserAgentContext { session: Some(cookie), address: Some("192.0.2.7") };
+        let browser = BrowserSessionContext { session: Some(cookie), address: Some("192.0.2.7") };
         self.server.authorize.choose_patient(&self.env(), transaction, patient, browser).await
     }
 
@@ -117,7 +117,7 @@ impl World {
         decision: ConsentDecision,
         cookie: &str,
     ) -> Result<NextPageOrRedirect, AuthorizationRequestError> {
-        let browser = UserAgentContext { session: Some(cookie), address: Some("192.0.2.7") };
+        let browser = BrowserSessionContext { session: Some(cookie), address: Some("192.0.2.7") };
         self.server.authorize.decide_consent(&self.env(), transaction, decision, browser).await
     }
 

@@ -1,6 +1,6 @@
 //! A person gives a name and a password.
 
-use oauth_core::authorization_endpoint::UserAgentContext;
+use oauth_core::authorization_endpoint::BrowserSessionContext;
 use oauth_core::sign_in::{SignInAttempt, SignInError};
 use secrecy::ExposeSecret as _;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::people::{PASSWORD, clinic, user};
 use crate::world::{NOW_S, World};
 
 async fn who(world: &World, cookie: &str) -> Option<String> {
-    let browser = UserAgentContext { session: Some(cookie), address: None };
+    let browser = BrowserSessionContext { session: Some(cookie), address: None };
     world.server.sessions.signed_in_user(&world.env(), browser).await.unwrap().map(|person| person.id.clone())
 }
 
@@ -112,14 +112,14 @@ async fn signing_out_ends_the_session() {
     world
         .server
         .sessions
-        .end_browser_session(&world.env(), UserAgentContext { session: Some(&cookie), address: None })
+        .end_browser_session(&world.env(), BrowserSessionContext { session: Some(&cookie), address: None })
         .await
         .unwrap();
     assert_eq!(who(&world, &cookie).await, None);
     world
         .server
         .sessions
-        .end_browser_session(&world.env(), UserAgentContext { session: Some(&cookie), address: None })
+        .end_browser_session(&world.env(), BrowserSessionContext { session: Some(&cookie), address: None })
         .await
         .unwrap();
 }

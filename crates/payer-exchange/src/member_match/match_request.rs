@@ -146,7 +146,7 @@ pub fn first_member_payer(members: &[SubmittedMember]) -> Option<&Value> {
 /// # Source
 /// `HRex`, `$member-match`; the code `UMB` of `hrex-temp`.
 #[must_use]
-pub fn single_member_response(patient: &str, identifier: &MemberIdentifier) -> Value {
+pub fn matched_member_response(patient: &str, identifier: &MemberIdentifier) -> Value {
     let identifier_type = json!({"coding": [{"system": HREX_CODE_SYSTEM, "code": UNIQUE_MEMBER_CODE}]});
     let MemberIdentifier { system, value } = identifier;
     json!({

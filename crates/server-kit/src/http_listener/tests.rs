@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::shutdown::cancel_on_termination_signal;
+use crate::shutdown::termination_token;
 
 /// A time that passes while a test waits for it.
 const SHORT: Duration = Duration::from_millis(50);
@@ -359,7 +359,7 @@ async fn sigterm_finishes_what_runs_and_does_not_wait_for_a_reader_that_hangs() 
     // Enough for an answer on a busy machine.
     limits.drain_timeout = Duration::from_secs(1);
     let mut background = task_set::TaskSet::default();
-    let stopping = cancel_on_termination_signal(&mut background).unwrap();
+    let stopping = termination_token(&mut background).unwrap();
     let server = run_until("", limits, stopping);
     let unread = connect(&server, &request("/endless")).await;
     let running = connect(&server, &request("/slow")).await;

@@ -16,14 +16,14 @@ told! {
             put("Encounter/e", about(&format!("{NEW}/"))),
             put("Procedure/elsewhere", about("https://elsewhere.example/fhir/")),
         ]).await;
-        db.build_missing_index_rows().await.unwrap();
+        db.rebuild_search_index().await.unwrap();
         for (of, found) in [("Condition", 1), ("Encounter", 0), ("Observation", 1)] {
             assert_eq!(ids_of(&db, of, "subject=Patient/p").await.len(), found, "{of} before");
         }
         db.set_fhir_base_url(NEW).await.unwrap();
         let again = home.ask("SELECT kind FROM search_type WHERE state = 'building' ORDER BY kind").await;
         assert_eq!(again, ["Condition", "Encounter"]);
-        db.build_missing_index_rows().await.unwrap();
+        db.rebuild_search_index().await.unwrap();
         for (of, found) in [("Condition", 0), ("Encounter", 1), ("Observation", 1), ("Procedure", 0)] {
             assert_eq!(ids_of(&db, of, "subject=Patient/p").await.len(), found, "{of} after");
         }

@@ -1,6 +1,6 @@
 //! `@**name**`, `@*group*`, `#**channel**`.
 
-use super::super::tree::{Inline, MentionKind, WildcardMentionScope};
+use super::super::tree::{Inline, MentionNotification, WildcardMentionScope};
 use super::scan::{Found, Scanner};
 use crate::id::{MessageId, UserId};
 
@@ -24,8 +24,8 @@ fn starred<'t>(text: &'t str, stars: &str) -> Option<(&'t str, usize)> {
 pub(super) fn person(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
     let named = scanner.rest().strip_prefix('@').filter(|_| stands_free(scanner))?;
     let (named, typed) = match named.strip_prefix('_') {
-        Some(silent) => (silent, MentionKind::Silent),
-        None => (named, MentionKind::Loud),
+        Some(silent) => (silent, MentionNotification::Silent),
+        None => (named, MentionNotification::Loud),
     };
     let loudness = scanner.scope.loudness(typed);
     let before = scanner.rest().len() - named.len();
@@ -38,7 +38,7 @@ pub(super) fn person(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
     scanner.parser.worked(length);
     let directory = scanner.parser.context.directory;
     let (id, name) = if name.starts_with(SYSTEM_GROUP) {
-        let id = directory.system_group_by_name(name).filter(|_| loudness == MentionKind::Silent)?;
+        let id = directory.system_group_by_name(name).filter(|_| loudness == MentionNotification::Silent)?;
         (id, directory.system_group_display_name(name)?)
     } else {
         directory.group_by_name(name)?
@@ -47,7 +47,7 @@ pub(super) fn person(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
     Some((Inline::Group { id, name, loudness }, scanner.at + before + length))
 }
 
-fn wildcard(word: &str, loudness: MentionKind) -> Option<Inline> {
+fn wildcard(word: &str, loudness: MentionNotification) -> Option<Inline> {
     let reach = match word {
         "all" | "everyone" | "channel" | "stream" => WildcardMentionScope::Channel,
         "topic" => WildcardMentionScope::Topic,
@@ -57,7 +57,7 @@ fn wildcard(word: &str, loudness: MentionKind) -> Option<Inline> {
 }
 
 /// A user by full name, by name and id, or by id alone.
-fn user(scanner: &Scanner<'_, '_, '_>, name: &str, loudness: MentionKind) -> Option<Inline> {
+fn user(scanner: &Scanner<'_, '_, '_>, name: &str, loudness: MentionNotification) -> Option<Inline> {
     let directory = scanner.parser.context.directory;
     let numbered = name.rsplit_once('|').and_then(|(name, id)| Some((name, UserId(number(id)?))));
     let (id, stored) = match numbered {
@@ -68,7 +68,7 @@ fn user(scanner: &Scanner<'_, '_, '_>, name: &str, loudness: MentionKind) -> Opt
         }
         None => directory.user_by_full_name(name)?,
     };
-    let loudness = if directory.receives_mention_notifications(id) { loudness } else { MentionKind::Silent };
+    let loudness = if directory.receives_mention_notifications(id) { loudness } else { MentionNotification::Silent };
     Some(Inline::User { id, name: stored.to_owned(), loudness })
 }
 

@@ -9,7 +9,7 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt as _;
 
 use super::{
-    MAX_DELIVERY_DELAY_S, ScheduledEndOutcome, ScheduledMessage, ScheduledMessageEnd, ScheduledMessageError,
+    MAX_DELIVERY_LATENESS_S, ScheduledEndOutcome, ScheduledMessage, ScheduledMessageEnd, ScheduledMessageError,
     ScheduledMessageStore,
 };
 use crate::event_log::decision_queue::{MAX_DECISION_ATTEMPTS, StaleDecisionError};
@@ -106,7 +106,7 @@ async fn compose_due(
     ports: &MessageWorkflowContext<'_>,
     message: &ScheduledMessage,
 ) -> Result<ComposedMessage, DueError> {
-    if ports.now_s - message.due_s > MAX_DELIVERY_DELAY_S {
+    if ports.now_s - message.due_s > MAX_DELIVERY_LATENESS_S {
         return Err(MessageWorkflowError::from(ScheduledMessageError::TooLate).into());
     }
     let realm = ports.snapshot();
