@@ -64,8 +64,9 @@ impl WordIndexEntry {
         let contents =
             CONTENTS.map(|bit| content_flags & bit).into_iter().filter(|bit| *bit != 0).map(IndexedProperty::Content);
         let kept = places.into_iter().chain(contents).filter(|property| property.is_kept_by(dialect));
-        let words: Vec<String> =
-            std::iter::once(extract_index_stems(topic, html)).chain(kept.map(IndexedProperty::token)).collect();
+        // A text of stop words alone has no stems, and Postgres takes no empty token.
+        let stems = Some(extract_index_stems(topic, html)).filter(|stems| !stems.is_empty());
+        let words: Vec<String> = stems.into_iter().chain(kept.map(IndexedProperty::token)).collect();
         Self { id: *id, text: words.join(" ") }
     }
 }
@@ -233,6 +234,14 @@ async fn step(shared: &Shared) -> Result<bool, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_of_stop_words_has_the_properties_alone() {
+        let row = (7, 8, 9, "the".to_owned(), "<p><a href=\"/x\">it</a></p>".to_owned(), 2);
+        assert_eq!(WordIndexEntry::of_row(SqlDialect::Postgres, &row).text, "\u{ac}2");
+        let plain = (7, 8, 9, "the".to_owned(), "<p>it</p>".to_owned(), 0);
+        assert_eq!(WordIndexEntry::of_row(SqlDialect::Postgres, &plain).text, "");
+    }
 
     #[test]
     fn a_search_asks_each_engine_for_all_its_stems() {

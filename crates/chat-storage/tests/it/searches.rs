@@ -19,7 +19,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::home::{Home, on_each_engine};
-use crate::people::{decided_copies, found, notice, subscription};
+use crate::people::{decided_copies, found, notice, send, subscription, to_channel};
 
 /// A condition, and whether the opposite is asked for.
 type Asked = (NarrowCondition, bool);
@@ -132,6 +132,18 @@ on_each_engine! {
         }
         assert_eq!(newest(&store, &[common(), small()]).await.len(), 20);
         assert_eq!(newest(&store, &[(search("even"), false), small()]).await.last(), Some(&21_000));
+        store.flush_and_close().await;
+    }
+
+    async fn a_message_of_stop_words_with_a_link_is_stored_and_found_by_its_link(home) {
+        let store = home.open().await;
+        found(&store).await;
+        crate::people::change(&store, vec![subscription(11, 2)]).await;
+        let mut message = crate::people::message(&store, 2, to_channel(11), ("the", "[it](/x)"));
+        message.event.message.html = r#"<p><a href="/x">it</a></p>"#.to_owned();
+        message.event.message.content_flags.has_link = true;
+        let id = send(&store, message).await;
+        assert_eq!(newest(&store, &[(NarrowCondition::Has(HasOperand::Link), false)]).await, [id.0]);
         store.flush_and_close().await;
     }
 
