@@ -4,14 +4,16 @@ import { ApiError, request, type Params } from "../transport/api";
 import { narrowHash } from "../store/address";
 import { applyPage, type Page, type PageMode } from "../store/lists";
 import { narrowKey, wireNarrow, type Narrow } from "../store/narrow";
-import { placeKey } from "../store/place";
+import { placeKey, topicPolicy } from "../store/place";
 import { presences } from "../store/initial";
-import type { Message, Place, State, Topic } from "../store/types";
+import type { Channel, Event, Message, Place, State, Topic } from "../store/types";
 import { t } from "../text/language";
 
 /** Messages that are loaded at first, and further ones at once. */
 const PAGE = 100;
 const FURTHER_PAGE = 400;
+/** How long the word that something is done waits for its event. */
+const EVENT_WAIT_MS = 2_000;
 
 export function go(hash: string): void {
   if (location.hash !== hash) location.hash = hash;
@@ -121,17 +123,36 @@ function inOrder(thing: string, change: () => Promise<unknown>): Promise<unknown
   return made;
 }
 
+/** Shows a change of a thing at once and asks for it, after the one before it; a refusal takes it back. */
+function setAtOnce(thing: string, shown: Event, undone: Event, change: () => Promise<unknown>): Promise<unknown> {
+  app.applyLocally(shown);
+  return inOrder(thing, change).catch((error) => {
+    app.applyLocally(undone);
+    throw error;
+  });
+}
+
+/** Ends with a change when its event has come too: nothing older about the thing comes after that. */
+async function untilTold(change: Promise<unknown>, isItsEvent: (event: Event) => boolean): Promise<void> {
+  let stop = () => {};
+  const told = new Promise<void>((resolve) => {
+    stop = app.onEvents((events) => events.some(isItsEvent) && resolve());
+  });
+  try {
+    await change;
+    // A change of nothing has no event.
+    await Promise.race([told, new Promise((resolve) => setTimeout(resolve, EVENT_WAIT_MS))]);
+  } finally {
+    stop();
+  }
+}
+
 export function setFlag(ids: readonly number[], flag: string, isSet: boolean): Promise<boolean> {
   const op = isSet ? "add" : "remove";
   const event = { type: "update_message_flags", op, flag, messages: [...ids], all: false };
-  app.applyLocally(event);
-  const undo = () => app.applyLocally({ ...event, op: isSet ? "remove" : "add" });
+  const undone = { ...event, op: isSet ? "remove" : "add" };
   const change = () => request("POST", "messages/flags", { messages: ids, op, flag });
-  const sent = inOrder(`flag ${flag}`, change).catch((error) => {
-    undo();
-    throw error;
-  });
-  return attempt(sent);
+  return attempt(setAtOnce(`flag ${flag}`, event, undone, change));
 }
 
 /** Marks everything from this message on as not read, in its narrow. */
@@ -180,13 +201,10 @@ export function toggleReaction(message: Message, emoji: Emoji): Promise<boolean>
   );
   const params = { emoji_name: emoji.name, emoji_code: emoji.code, reaction_type: emoji.type };
   const event = { type: "reaction", message_id: message.id, user_id: selfId, ...params };
-  app.applyLocally({ ...event, op: has ? "remove" : "add" });
+  const shown = { ...event, op: has ? "remove" : "add" };
+  const undone = { ...event, op: has ? "add" : "remove" };
   const change = () => request(has ? "DELETE" : "POST", `messages/${message.id}/reactions`, params);
-  const sent = inOrder(`reaction ${message.id} ${emoji.type} ${emoji.code}`, change).catch((error) => {
-    app.applyLocally({ ...event, op: has ? "add" : "remove" });
-    throw error;
-  });
-  return attempt(sent);
+  return attempt(setAtOnce(`reaction ${message.id} ${emoji.type} ${emoji.code}`, shown, undone, change));
 }
 
 /** Returns where a message goes, in the parameters of the API. */
@@ -251,12 +269,24 @@ export async function rawContent(id: number): Promise<string> {
 export function setTopicPolicy(channelId: number, topic: string, policy: number): Promise<boolean> {
   const words = [t("Topic follows its channel again."), t("Topic muted."), t("Topic unmuted."), t("Topic followed.")];
   const params = { stream_id: channelId, topic, visibility_policy: policy };
-  return attempt(inOrder(`topic ${channelId}`, () => request("POST", "user_topics", params)), words[policy]);
+  const event = { type: "user_topic", stream_id: channelId, topic_name: topic };
+  const before = app.state ? topicPolicy(app.state, channelId, topic) : 0;
+  const shown = { ...event, visibility_policy: policy };
+  const undone = { ...event, visibility_policy: before };
+  const change = () => request("POST", "user_topics", params);
+  const isOwn = (one: Event) =>
+    one.type === "user_topic" && one.stream_id === channelId && one.topic_name === topic && one.visibility_policy === policy;
+  return attempt(untilTold(setAtOnce(`topic ${channelId}`, shown, undone, change), isOwn), words[policy]);
 }
 
 export function setChannelProperty(channelId: number, property: string, value: unknown): Promise<boolean> {
   const data = [{ stream_id: channelId, property, value }];
-  return attempt(request("POST", "users/me/subscriptions/properties", { subscription_data: data }));
+  const event = { type: "subscription", op: "update", stream_id: channelId, property };
+  const before = app.state?.channels.get(channelId)?.[property as keyof Channel];
+  const shown = { ...event, value };
+  const undone = { ...event, value: before };
+  const change = () => request("POST", "users/me/subscriptions/properties", { subscription_data: data });
+  return attempt(setAtOnce(`channel ${channelId} ${property}`, shown, undone, change));
 }
 
 export function subscribe(name: string): Promise<boolean> {

@@ -173,8 +173,10 @@ export class App {
     this.changed();
   }
 
-  onEvents(hook: Hook): void {
+  /** Calls the hook with the events that arrive, until the returned function is called. */
+  onEvents(hook: Hook): () => void {
     this.hooks.add(hook);
+    return () => void this.hooks.delete(hook);
   }
 
   setUi(news: Partial<Ui>): void {
