@@ -183,7 +183,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
                 let resolved = resolved("m");
                 format!("{CANDIDATE} message AS m {JOIN_DIRECT} WHERE {resolved} AND m.id > $1 AND m.id < $2")
             }
-            Self::Words(words) => words.sql((CANDIDATE, JOIN_DIRECT)),
+            Self::Words(words) => return words.ordered(dialect, way, (CANDIDATE, JOIN_DIRECT)),
             Self::Recipients(_, along) => {
                 let walks = Sql::render_dynamic_template(dialect, &format!("{{of_each:{order}}}"));
                 let walks = walks.replace(ALONG, &along.sql(dialect)).replace(FIRST, &along.order(dialect, order));
@@ -194,11 +194,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
 {JOIN_DIRECT} WHERE m.recipient_id {{in_recipients:$1}}"
             ),
         };
-        let by = match self {
-            Self::Flagged(..) => "f.message_id",
-            Self::Words(..) => "w.rowid",
-            _ => "m.id",
-        };
+        let by = if matches!(self, Self::Flagged(..)) { "f.message_id" } else { "m.id" };
         let most = if matches!(self, Self::Reacted | Self::Resolved) { "CAST($3 AS BIGINT)" } else { MOST };
         Sql::render_to_sql_str(dialect, &format!("{sql} ORDER BY {by} {order} LIMIT {most}"))
     }

@@ -10,7 +10,7 @@ use sqlx::SqlStr;
 
 use super::index_walk::marked;
 use super::word_scope::Places;
-use super::{CANDIDATE, CandidateQuery, JOIN_DIRECT, MOST, MessageRange, RecipientScope, WHOLE};
+use super::{CANDIDATE, CandidateQuery, JOIN_DIRECT, MOST, MessageRange, ReadDirection, RecipientScope, WHOLE};
 use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::{failed, search_failed};
@@ -95,7 +95,7 @@ impl WordSearch {
     /// The statement without its order. The words drive it on SQLite, which would rather walk the whole recipient and
     /// look for the words in each message of it. Its parameters from `$5` on are the numbers that are asked for, then
     /// the topic and the places.
-    pub(crate) fn sql(&self, (columns, join): (&str, &str)) -> String {
+    fn sql(&self, (columns, join): (&str, &str)) -> String {
         let mut there: Vec<String> = Vec::new();
         let mut parameter = 5;
         for (column, is_asked) in [("recipient_id", self.recipient.is_some()), ("sender_id", self.sender.is_some())] {
@@ -124,11 +124,29 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
         )
     }
 
-    /// The statement for these columns, in the order of the stretch.
-    pub(super) fn ordered(&self, dialect: SqlDialect, stretch: MessageRange, of: (&str, &str)) -> SqlStr {
-        Sql::render_to_sql_str(
-            dialect,
-            &format!("{} ORDER BY w.rowid {} LIMIT {MOST}", self.sql(of), stretch.way.sql()),
+    /// Returns the statement for these columns, in an order.
+    pub(super) fn ordered(&self, dialect: SqlDialect, way: ReadDirection, of: (&str, &str)) -> SqlStr {
+        let way = way.sql();
+        let sql = match dialect {
+            SqlDialect::Postgres if self.has_words_alone() => Self::found_first(of, way),
+            _ => format!("{} ORDER BY w.rowid {way} LIMIT {MOST}", self.sql(of)),
+        };
+        Sql::render_to_sql_str(dialect, &sql)
+    }
+
+    /// Returns whether the index of words finds exactly what is asked for.
+    const fn has_words_alone(&self) -> bool {
+        let has_numbers = self.recipient.is_some() || self.sender.is_some() || self.marked.is_some();
+        !has_numbers && self.topic.is_none() && !self.reacted && self.places.is_empty()
+    }
+
+    /// The statement that looks up the messages of a page alone. Postgres would look up every message with the words
+    /// before it sorts them.
+    fn found_first((columns, join): (&str, &str), way: &str) -> String {
+        format!(
+            "{columns} (SELECT w.rowid FROM message_words AS w
+    WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3 ORDER BY w.rowid {way} LIMIT {MOST}) AS w
+JOIN message AS m ON m.id = w.rowid {join} ORDER BY w.rowid {way}"
         )
     }
 
@@ -139,7 +157,7 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
         stretch: MessageRange,
         limit: i64,
     ) -> Result<Vec<NarrowCandidate<'static>>, StoreError> {
-        let sql = self.ordered(shared.db.dialect(), stretch, (CANDIDATE, JOIN_DIRECT));
+        let sql = self.ordered(shared.db.dialect(), stretch.way, (CANDIDATE, JOIN_DIRECT));
         let rows: Vec<CandidateRow> = read!(self, shared, sql, stretch, limit);
         Ok(rows.into_iter().map(candidate).collect())
     }
@@ -151,7 +169,7 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
         stretch: MessageRange,
         limit: i64,
     ) -> Result<Vec<WholeRow>, StoreError> {
-        let sql = self.ordered(shared.db.dialect(), stretch, (WHOLE, ""));
+        let sql = self.ordered(shared.db.dialect(), stretch.way, (WHOLE, ""));
         Ok(read!(self, shared, sql, stretch, limit))
     }
 }
