@@ -220,8 +220,9 @@ impl RealmDiff<'_> {
         shows_archived: Option<bool>,
         events: &mut Vec<NewEvent>,
     ) {
-        for null_notifications in [false, true] {
-            let fields = SubscriptionFields { null_notifications, subscribers: false };
+        let forms = [(false, false), (false, true), (true, false)];
+        for (null_notifications, email_address) in forms {
+            let fields = SubscriptionFields { null_notifications, email_address, subscribers: false };
             let mut groups: BTreeMap<Vec<ShownChoices<'_>>, Vec<UserId>> = BTreeMap::new();
             for (user_id, begun) in entered {
                 let shown = begun.iter().map(|begun| ShownChoices::of(self.after, begun, null_notifications));
@@ -234,10 +235,11 @@ impl RealmDiff<'_> {
                     subscriptions.iter().cloned().map(|object| self.with_subscribers(object)).collect();
                 for (subscriptions, are_listed) in [(subscriptions, false), (with_subscribers, true)] {
                     let nulls = (ClientCapability::NotificationSettingsNull, null_notifications);
+                    let address = (ClientCapability::ChannelEmailAddress, email_address);
                     let lists = (ClientCapability::IncludeSubscribers, are_listed);
                     let gate = match shows_archived {
-                        None => QueueCondition::Both([nulls, lists]),
-                        Some(shows) => QueueCondition::Three([nulls, lists, (ARCHIVED, shows)]),
+                        None => QueueCondition::Three([nulls, address, lists]),
+                        Some(shows) => QueueCondition::Four([nulls, address, lists, (ARCHIVED, shows)]),
                     };
                     let event = json!({"type": "subscription", "op": "add", "subscriptions": subscriptions});
                     events.push(

@@ -14,9 +14,10 @@ use crate::permission::access;
 /// The optional fields of subscription objects that a client requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SubscriptionFields {
-    /// `null` where the reader follows their own settings; else what those say. Declared by all clients that know of
-    /// capabilities: the others also get `email_address`.
+    /// `null` where the reader follows their own settings; else what those say.
     pub null_notifications: bool,
+    /// `email_address`, which is empty.
+    pub email_address: bool,
     /// Who else is in the channel.
     pub subscribers: bool,
 }
@@ -29,8 +30,8 @@ pub const DEFAULT_SUBSCRIPTION_COLOR: &str = "#c2c2c2";
 ///
 /// # Source
 /// Keys as existing clients know them: those of the channel and the reader's own. `email_address` is gone since level
-/// 226. Clients from before there were capabilities (level 10) still get it, because the released terminal client cannot
-/// show a channel without it; it is empty, because no mail is taken for channels.
+/// 226. The released terminal client still gets it, because it cannot show a channel without it; it is empty, because no
+/// mail is taken for channels.
 #[must_use]
 pub fn subscription_object(
     realm: &RealmSnapshot,
@@ -45,7 +46,7 @@ pub fn subscription_object(
     put("is_muted", subscription.is_muted.into());
     put("in_home_view", (!subscription.is_muted).into());
     put("pin_to_top", subscription.pin_to_top.into());
-    if !fields.null_notifications {
+    if fields.email_address {
         put("email_address", "".into());
     }
     for (key, shown) in notification_choices(realm, subscription, fields.null_notifications) {
@@ -205,7 +206,7 @@ mod tests {
             notifications(SubscriptionFields::default()),
             [json!(true), json!(false), json!(true), json!(false)]
         );
-        let null = SubscriptionFields { null_notifications: true, subscribers: false };
+        let null = SubscriptionFields { null_notifications: true, ..SubscriptionFields::default() };
         assert_eq!(notifications(null), [json!(true), Value::Null, Value::Null, Value::Null]);
         assert_eq!(shown(&realm, SubscriptionFields::default())["wildcard_mentions_notify"], json!(false));
     }
@@ -213,17 +214,19 @@ mod tests {
     #[test]
     fn a_subscription_is_its_channel_and_more() {
         let realm = realm(&json!({}));
-        let object = shown(&realm, SubscriptionFields { null_notifications: false, subscribers: true });
+        let with_all = SubscriptionFields { null_notifications: false, email_address: true, subscribers: true };
+        let object = shown(&realm, with_all);
         assert_eq!((&object["stream_id"], &object["color"]), (&json!(20), &json!("#c2c2c2")));
         assert_eq!((&object["is_muted"], &object["in_home_view"]), (&json!(true), &json!(false)));
         assert_eq!((&object["pin_to_top"], &object["subscribers"]), (&json!(false), &json!([3, 4])));
         assert_eq!((object.as_object().unwrap().len(), &object["email_address"]), (30, &json!("")));
-        assert_eq!(shown(&realm, SubscriptionFields::default()).get("subscribers"), None);
+        let plain = shown(&realm, SubscriptionFields::default());
+        assert_eq!((plain.get("subscribers"), plain.get("email_address")), (None, None));
     }
 
     #[test]
     fn email_address_is_gone_for_clients_that_know_of_capabilities() {
-        let fields = SubscriptionFields { null_notifications: true, subscribers: false };
+        let fields = SubscriptionFields { null_notifications: true, ..SubscriptionFields::default() };
         assert_eq!(shown(&realm(&json!({})), fields).get("email_address"), None);
     }
 
@@ -231,7 +234,7 @@ mod tests {
     fn who_may_not_know_the_subscribers_is_not_told() {
         let realm = realm(&json!({}));
         let channel = realm.channel(ChannelId(20)).unwrap();
-        let fields = SubscriptionFields { null_notifications: false, subscribers: true };
+        let fields = SubscriptionFields { subscribers: true, ..SubscriptionFields::default() };
         let shown = |user| {
             never_subscribed_object(
                 &realm,

@@ -50,7 +50,7 @@ struct ListSubscriptionsParams(SubscriptionFields);
 impl EndpointParams for ListSubscriptionsParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         let subscribers = reader.optional_or::<IncludeSubscribersParam>("include_subscribers", false)?;
-        Ok(Self(SubscriptionFields { null_notifications: true, subscribers }))
+        Ok(Self(SubscriptionFields { null_notifications: true, email_address: false, subscribers }))
     }
 }
 

@@ -287,6 +287,18 @@ impl TestApp {
         self.send(call, parameters, Some(&basic)).await
     }
 
+    /// As [`TestApp::call`], by a program with this `User-Agent`.
+    pub(crate) async fn call_by(
+        &self,
+        program: &str,
+        who: &Person,
+        (call, parameters): (&str, &[(&str, &str)]),
+    ) -> TestResponse {
+        let mut request = request(call, parameters, Some(&basic(who)));
+        request.headers_mut().insert("user-agent", program.parse().unwrap());
+        self.answer(request).await.1
+    }
+
     /// Calls as someone with a form as it stands, or as it comes.
     pub(crate) async fn call_with_body(&self, who: &Person, call: &str, form: impl Into<Body>) -> TestResponse {
         let (method, path) = call.split_once(' ').unwrap();

@@ -58,6 +58,8 @@ pub enum ClientCapability {
     IncludeSubscribers,
     /// Follows from the types: `user_topic` is wanted by name.
     UserTopic,
+    /// Follows from the program: it cannot show a channel without `email_address`.
+    ChannelEmailAddress,
 }
 
 /// A term of an event queue's narrow.
@@ -141,6 +143,7 @@ impl QueueFilter {
             QueueCondition::Without(capability) => !self.capabilities.contains(&capability),
             QueueCondition::Both(wanted) => self.meets(&wanted),
             QueueCondition::Three(wanted) => self.meets(&wanted),
+            QueueCondition::Four(wanted) => self.meets(&wanted),
         };
         passes
             && self.event_types.as_ref().is_none_or(|types| types.contains(record.event_type()))

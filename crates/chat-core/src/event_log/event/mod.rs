@@ -158,6 +158,8 @@ pub enum QueueCondition {
     Both([(ClientCapability, bool); 2]),
     /// Those that have each of the three, or have it not, as said.
     Three([(ClientCapability, bool); 3]),
+    /// Those that have each of the four, or have it not, as said.
+    Four([(ClientCapability, bool); 4]),
 }
 
 /// An event that has not been written to the log yet.

@@ -42,8 +42,8 @@ pub(crate) async fn post(
     call: ApiCall<AuthenticatedCaller>,
     params: RegisterParams,
 ) -> Result<ApiResponsePayload, ApiError> {
+    let filter = filter(&call, &params)?;
     let app = call.app;
-    let filter = filter(&call.caller, &params)?;
     // One snapshot for everything: the queue begins where it ends.
     let realm = app.realm();
     let queue = EventQueue {
@@ -68,8 +68,8 @@ pub(crate) async fn post(
     state.answer()
 }
 
-fn filter(caller: &AuthenticatedCaller, params: &RegisterParams) -> Result<QueueFilter, ApiError> {
-    if params.all_public_streams && caller.user.is_guest() {
+fn filter(call: &ApiCall<AuthenticatedCaller>, params: &RegisterParams) -> Result<QueueFilter, ApiError> {
+    if params.all_public_streams && call.caller.user.is_guest() {
         return Err(ApiError::NotAuthorizedForQuery);
     }
     let narrow = params.narrow.iter().map(|pair| QueueNarrowTerm::parse(&pair.operator, &pair.operand));
@@ -79,7 +79,7 @@ fn filter(caller: &AuthenticatedCaller, params: &RegisterParams) -> Result<Queue
         narrow: narrow.collect::<Result<_, _>>()?,
         apply_markdown: params.apply_markdown,
         client_gravatar: params.client_gravatar,
-        capabilities: params.capabilities(),
+        capabilities: params.capabilities(&call.user_agent()),
     })
 }
 

@@ -12,6 +12,7 @@ use crate::params::{
     BoundedString, EndpointParams, ExpectedJsonType, FromJson, JsonObjectReader, JsonParam, ParamError, ParamReader,
     ParamValuePath,
 };
+use crate::user_agent::ParsedUserAgent;
 
 /// Names of types that are kept with a queue; there are not half as many.
 const TYPES_MAX: usize = 200;
@@ -76,15 +77,18 @@ impl RegisterParams {
     }
 
     /// Returns what decides, of two events, which one the queue gets.
-    pub(super) fn capabilities(&self) -> BTreeSet<ClientCapability> {
+    pub(super) fn capabilities(&self, program: &ParsedUserAgent) -> BTreeSet<ClientCapability> {
         let by_name = self.event_types.as_ref().is_some_and(|types| types.contains("user_topic"));
+        let declared = &self.client_capabilities.0;
+        let knows_null = declared.contains(&ClientCapability::NotificationSettingsNull);
         let asked = [
             (self.slim_presence, ClientCapability::SlimPresence),
             (self.include_subscribers, ClientCapability::IncludeSubscribers),
             (by_name, ClientCapability::UserTopic),
+            (program.name == TERMINAL_CLIENT && !knows_null, ClientCapability::ChannelEmailAddress),
         ];
         let asked = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, capability)| capability);
-        self.client_capabilities.0.iter().copied().chain(asked).collect()
+        declared.iter().copied().chain(asked).collect()
     }
 }
 
@@ -151,6 +155,9 @@ impl FromJson for NarrowPair {
 /// server insists on `notification_settings_null` whenever any is said; here none has to be.
 #[derive(Default)]
 struct CapabilitiesObject(BTreeSet<ClientCapability>);
+
+/// A client whose release 0.7.0 cannot show a channel without `email_address`, which is gone since level 226.
+const TERMINAL_CLIENT: &str = "ZulipTerminal";
 
 const CAPABILITIES: [(&str, ClientCapability); 10] = [
     ("notification_settings_null", ClientCapability::NotificationSettingsNull),

@@ -26,7 +26,29 @@ async fn register(app: &TestApp, who: &Person) -> Value {
         ("apply_markdown", "true"),
         ("include_subscribers", "true"),
     ];
-    app.call(who, "POST /register", &parameters).await.success()
+    app.call_by("ZulipTerminal/0.7.0 Linux (debian; 12)", who, ("POST /register", &parameters)).await.success()
+}
+
+#[tokio::test]
+async fn it_alone_gets_an_address_of_mail_with_each_channel() {
+    let (app, sam, _) = lively().await;
+    let everyone = [("event_types", r#"["subscription"]"#)];
+    let others = app.call(&app.ada, "POST /register", &everyone).await.success();
+    let with_null = [everyone[0], ("client_capabilities", r#"{"notification_settings_null": true}"#)];
+    let newer = app.call(&app.ada, "POST /register", &with_null).await.success();
+    let its_own = register(&app, &app.ada).await;
+    let made = [("subscriptions", r#"[{"name": "letters"}]"#), ("principals", &json!([app.ada.id]).to_string())];
+    app.call(&sam, "POST /users/me/subscriptions", &made).await.success();
+    for (state, expected) in [(&others, None), (&newer, None), (&its_own, Some(json!("")))] {
+        for subscription in state["subscriptions"].as_array().unwrap() {
+            assert_eq!(subscription.get("email_address"), expected.as_ref());
+        }
+        let events = heard(&app, &app.ada, state).await;
+        let added: Vec<_> =
+            events.iter().filter(|event| event["type"] == "subscription" && event["op"] == "add").collect();
+        assert_eq!(added.len(), 1, "{events:?}");
+        assert_eq!(added[0]["subscriptions"][0].get("email_address"), expected.as_ref());
+    }
 }
 
 /// The events of its queue so far.

@@ -57,6 +57,7 @@ pub(super) fn subscriptions(request: &InitialStateRequest<'_>, figures: &Channel
     let has = |capability| request.filter.capabilities.contains(&capability);
     let fields = SubscriptionFields {
         null_notifications: has(ClientCapability::NotificationSettingsNull),
+        email_address: has(ClientCapability::ChannelEmailAddress),
         subscribers: has(ClientCapability::IncludeSubscribers),
     };
     let [mut current, mut former, mut never] = [const { Vec::<Map<String, Value>>::new() }; 3];
