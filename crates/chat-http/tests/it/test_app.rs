@@ -1,10 +1,11 @@
 //! A chat server in process, over a database of its own: the clock stands still, and people have names.
 
+mod fakes;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use async_trait::async_trait;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::response::Response;
@@ -20,11 +21,9 @@ use chat_core::model::user::{ApiKey, PasswordHash, User};
 use chat_core::organization::founding::{NewRealm, found_realm};
 use chat_core::people::invitation::DEFAULT_INVITATION_VALIDITY_MINUTES;
 use chat_core::push_notifications::PushService;
-use chat_http::error::InternalError;
 use chat_http::{
-    ApiSettings, BaseComponents, BrowserComponents, ChatComponents, ChatService, ClockAndRandomness,
-    InvitationComponents, LongPollSignal, OrganizationSetupCode, PasswordHashing, PushComponents, RepollableRequest,
-    UploadSettings, WebClientFiles, build_chat_service,
+    ApiSettings, BaseComponents, BrowserComponents, ChatComponents, ChatService, InvitationComponents, LongPollSignal,
+    OrganizationSetupCode, PushComponents, RepollableRequest, UploadSettings, WebClientFiles, build_chat_service,
 };
 use chat_storage::ChatStore;
 use http::{HeaderMap, Request, StatusCode};
@@ -33,6 +32,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt as _;
 
+use self::fakes::{Client, Clock, Healthy, PlainTextPasswords};
 use crate::document;
 use crate::engine::{self, Database};
 use crate::file_store::{BOUNDARY, MemoryFileStore};
@@ -531,68 +531,6 @@ fn start_router(
         settings,
     };
     build_chat_service(parts, Some(domain))
-}
-
-/// A clock that goes when the test says so, and chance that can be foreseen.
-struct Clock {
-    now_us: AtomicI64,
-    drawn: AtomicU64,
-}
-
-impl ClockAndRandomness for Clock {
-    fn now_us(&self) -> i64 {
-        self.now_us.load(Ordering::SeqCst)
-    }
-
-    fn random_id(&self) -> u128 {
-        self.drawn.fetch_add(1, Ordering::SeqCst).into()
-    }
-
-    fn random_bytes(&self) -> [u8; 64] {
-        let drawn = self.drawn.fetch_add(1, Ordering::SeqCst);
-        // A digit of the draw's number to base 200 each, so that no two draws begin alike.
-        let digit = |place: u32| drawn / 200_u64.pow(place % 8) % 200;
-        std::array::from_fn(|place| {
-            let place = u32::try_from(place).unwrap();
-            u8::try_from((digit(place) + u64::from(place)) % 200).unwrap()
-        })
-    }
-}
-
-/// A client of one page and one file.
-struct Client;
-
-impl WebClientFiles for Client {
-    fn serve_start_page(&self, _: &HeaderMap) -> Response {
-        Response::new(Body::from("<!doctype html><title>the client</title>"))
-    }
-
-    fn serve_file(&self, name: &str, _: &HeaderMap) -> Option<Response> {
-        (name == "app-1.js").then(|| Response::new(Body::from("start()")))
-    }
-}
-
-struct Healthy;
-
-#[async_trait]
-impl server_kit::health::HealthProbe for Healthy {
-    async fn is_healthy(&self) -> bool {
-        true
-    }
-}
-
-/// Passwords that are their own hashes.
-struct PlainTextPasswords;
-
-#[async_trait]
-impl PasswordHashing for PlainTextPasswords {
-    async fn hash(&self, password: String) -> Result<PasswordHash, InternalError> {
-        Ok(PasswordHash(password))
-    }
-
-    async fn verify_password(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, InternalError> {
-        Ok(hash.is_some_and(|hash| hash.0 == password))
-    }
 }
 
 #[tokio::test]
