@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use chat_core::files::FileStore;
 use chat_core::import_export::export::{
-    ExportTableFile, ExportUploadFolder, ExportWriteError, ExportWriter, ExportedUploadFile,
+    ExportTableFile, ExportUploadFolder, ExportWriteError, ExportWriter, ExportedUploadFile, OriginalServerRelease,
 };
 use serde_json::Value;
 use server_kit::shutdown::CancellationToken;
@@ -84,6 +84,20 @@ impl Folder {
 
     fn is_stopped(&self) -> bool {
         self.stopped.as_ref().is_some_and(CancellationToken::is_cancelled)
+    }
+
+    /// Writes of which release the export is.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn name_release(&self, release: OriginalServerRelease) -> anyhow::Result<()> {
+        let Some((name, status)) = release.migration_status() else { return Ok(()) };
+        let write = || {
+            let mut file = BufWriter::new(self.partial.create_file(name)?);
+            serde_json::to_writer(&mut file, &status)?;
+            end(file)
+        };
+        write().with_context(|| format!("cannot write {name}"))
     }
 
     /// Fetches the bytes of files, and lists them. Returns how many are gone: they were deleted after they were listed.

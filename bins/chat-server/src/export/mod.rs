@@ -61,7 +61,7 @@ async fn write(
     let mut export = OrganizationExport::new(&mut folder, release, SystemRuntime.now_s()).with_content(content);
     let shown = store.export_organization(&mut export).await.context("cannot export the organization");
     let mut report = export.into_report();
-    let fetched = match shown {
+    let fetched = match shown.and_then(|()| folder.name_release(release)) {
         Ok(()) => folder.fetch(files).await,
         Err(error) => Err(error),
     };

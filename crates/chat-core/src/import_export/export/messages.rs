@@ -6,7 +6,7 @@ use super::organization::REALM;
 use super::{ExportTableFile, ExportWriteError, OrganizationExport, OriginalServerRelease, channel_recipient};
 use crate::id::UserId;
 use crate::import_export::import::export_tables::codes;
-use crate::model::message::{EditHistoryEntry, Message, MessageFlag, Recipient, last_moved_s};
+use crate::model::message::{EditHistoryEntry, Message, MessageFlag, Recipient};
 
 /// A message with its flags, reactions, submessages and edit history.
 #[derive(Debug, Clone)]
@@ -93,8 +93,7 @@ impl OrganizationExport<'_> {
             "rendered_content_version": RENDERED_VERSION,
             "date_sent": message.sent_s,
             "sending_client": self.client(&message.client),
-            "last_edit_time": self.release.last_edit_s(message, past),
-            "last_moved_time": last_moved_s(past),
+            "last_edit_time": message.last_edit_s,
             "edit_history": history(self.release, message.sender_id, past),
             "has_link": content_flags.has_link,
             "has_image": content_flags.has_image,

@@ -308,10 +308,9 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm, unnamed: &mut U
 }
 
 /// Permissions that are no settings of a channel here, and have to be a group's elsewhere.
-const OF_CHANNEL: [(&str, SystemGroup); 9] = [
+const OF_CHANNEL: [(&str, SystemGroup); 8] = [
     ("can_add_subscribers_group", SystemGroup::Nobody),
     ("can_administer_channel_group", SystemGroup::Nobody),
-    ("can_create_topic_group", SystemGroup::Everyone),
     ("can_delete_any_message_group", SystemGroup::Nobody),
     ("can_delete_own_message_group", SystemGroup::Nobody),
     ("can_move_messages_out_of_channel_group", SystemGroup::Nobody),

@@ -8,7 +8,6 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::channel::Channel;
-use crate::model::message::{EditHistoryEntry, Message, last_edit_s};
 use crate::model::realm::Realm;
 use crate::organization::settings::{REALM_SETTINGS, RealmSettingType};
 
@@ -70,7 +69,6 @@ const SINCE_9_2: [(&str, &[&str]); 11] = [
         &[
             "can_add_subscribers_group",
             "can_administer_channel_group",
-            "can_create_topic_group",
             "can_delete_any_message_group",
             "can_delete_own_message_group",
             "can_move_messages_out_of_channel_group",
@@ -100,7 +98,7 @@ const SINCE_9_2: [(&str, &[&str]); 11] = [
     ("zerver_realmauditlog", &["modified_channel_folder"]),
     ("zerver_userprofile_mirrordummy", &PREFERENCES_SINCE_9_2),
     ("zerver_customprofilefield", &["editable_by_user"]),
-    ("zerver_message", &["is_channel_message", "last_moved_time"]),
+    ("zerver_message", &["is_channel_message"]),
     ("zerver_scheduledmessage", &["request_timestamp"]),
     ("zerver_huddle", &["group_size"]),
 ];
@@ -173,12 +171,15 @@ impl OriginalServerRelease {
         number.map(|number| ("stream_post_policy".to_owned(), number)).into_iter().collect()
     }
 
-    /// Returns when a message was edited last, in unix seconds. `past` are its earlier states, the newest first.
-    pub(super) fn last_edit_s(self, message: &Message, past: &[EditHistoryEntry]) -> Option<i64> {
-        match self {
-            Self::R9_2 => message.last_edit_s,
-            Self::R11_0 => last_edit_s(message, past),
-        }
+    /// Returns the file that says of which release an export is, where the import asks for it: its name and contents.
+    ///
+    /// # Source
+    /// Not specified. The original compares the major number, and the steps of its schema app by app; an app without
+    /// steps it accepts with a warning. What an export has of tables and columns is said by the release alone.
+    #[must_use]
+    pub fn migration_status(self) -> Option<(&'static str, Value)> {
+        let status = || json!({"migrations_by_app": {}, "zulip_version": self.release_number()});
+        (self != Self::R9_2).then(|| ("migration_status.json", status()))
     }
 
     /// Returns whether the import reads the earlier HTML of an edit that left the text as it was. Without the column it
