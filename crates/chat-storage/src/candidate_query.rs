@@ -3,6 +3,7 @@
 pub(crate) mod index_walk;
 pub(crate) mod word_scope;
 pub(crate) mod word_search;
+pub(crate) mod word_stages;
 
 use chat_core::StoreError;
 use chat_core::id::{ChannelId, UserId};

@@ -171,9 +171,7 @@ impl<'a> MessageSearch<'a> {
         want: usize,
     ) -> Result<(Vec<SearchHit>, bool), StoreError> {
         let mut found = Vec::new();
-        // Most that the index of words finds is shown, and each message costs it a walk.
-        let least = if matches!(self.source, CandidateQuery::Words(_)) { 1 } else { PAGE_MIN };
-        let first = (want + 1).clamp(least, PAGE_MAX);
+        let first = (want + 1).clamp(PAGE_MIN, PAGE_MAX);
         let mut limit = first;
         let mut is_first = true;
         let mut scope: Option<WordScope> = None;

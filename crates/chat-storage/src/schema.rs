@@ -35,6 +35,7 @@ const SCHEMA: DatabaseSchema = DatabaseSchema {
         23 => "0023_subscription_references.sql",
         24 => "0024_resolved_topics.sql",
         25 => "0025_resumable_uploads.sql",
+        26 => "0026_word_stretches.sql",
     ),
 };
 

@@ -61,9 +61,10 @@ impl WordIndexEntry {
             IndexedProperty::Sender(*sender_id),
             IndexedProperty::Topic(&topic_key),
         ];
+        let stretches = STRETCH_SHIFTS.map(|shift| IndexedProperty::Stretch { shift, number: id >> shift });
         let contents =
             CONTENTS.map(|bit| content_flags & bit).into_iter().filter(|bit| *bit != 0).map(IndexedProperty::Content);
-        let kept = places.into_iter().chain(contents).filter(|property| property.is_kept_by(dialect));
+        let kept = places.into_iter().chain(contents).chain(stretches).filter(|property| property.is_kept_by(dialect));
         // A text of stop words alone has no stems, and Postgres takes no empty token.
         let stems = Some(extract_index_stems(topic, html)).filter(|stems| !stems.is_empty());
         let words: Vec<String> = stems.into_iter().chain(kept.map(IndexedProperty::token)).collect();
@@ -76,7 +77,8 @@ impl WordIndexEntry {
 /// **Why**: SQLite has no way to combine its full-text index with another index. Without these tokens a search for a
 /// common word in a channel reads either every message with the word or every message of the channel; with them
 /// the index intersects its own lists, and the cost follows the answer. Postgres combines its indexes by itself, but
-/// has no statistics of the bits of a number: it keeps the contents here too.
+/// has no statistics of the bits of a number: it keeps the contents here too. It also keeps in which stretches of numbers
+/// a message is, because it reads its index without an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IndexedProperty<'t> {
     /// The recipient's number.
@@ -89,7 +91,12 @@ pub(crate) enum IndexedProperty<'t> {
     TopicPrefix(&'t str),
     /// One of [`CONTENTS`].
     Content(i64),
+    /// The numbers that are the same but for their last bits: how many bits those are, and the bits before them.
+    Stretch { shift: u32, number: i64 },
 }
+
+/// How long stretches of numbers are, in bits: each eight times as long as the one before.
+pub(crate) const STRETCH_SHIFTS: [u32; 5] = [14, 17, 20, 23, 26];
 
 /// The bits of a message's marks that say what it contains: a link, an image, an attachment.
 const CONTENTS: [i64; 3] = [2, 4, 8];
@@ -98,8 +105,8 @@ impl IndexedProperty<'_> {
     /// Returns whether the index of an engine has the property.
     const fn is_kept_by(self, dialect: SqlDialect) -> bool {
         match dialect {
-            SqlDialect::Postgres => matches!(self, Self::Content(_)),
-            SqlDialect::Sqlite => true,
+            SqlDialect::Postgres => matches!(self, Self::Content(_) | Self::Stretch { .. }),
+            SqlDialect::Sqlite => !matches!(self, Self::Stretch { .. }),
         }
     }
 
@@ -110,6 +117,7 @@ impl IndexedProperty<'_> {
             Self::Recipient(id) => format!("\u{a7}{id}"),
             Self::Sender(id) => format!("\u{a4}{id}"),
             Self::Content(bit) => format!("\u{ac}{bit}"),
+            Self::Stretch { shift, number } => format!("\u{b1}{shift}_{number}"),
             Self::Topic(key) | Self::TopicPrefix(key) => {
                 let hex = key.bytes().map(|byte| format!("{byte:02x}"));
                 std::iter::once("\u{b6}".to_owned()).chain(hex).collect()
@@ -143,6 +151,12 @@ pub(crate) fn with_one_of(query: &str, properties: &[IndexedProperty<'_>]) -> St
     };
     let properties: Vec<String> = properties.iter().map(one).collect();
     format!("{query} AND ({})", properties.join(" OR "))
+}
+
+/// Narrows what Postgres is given by [`query`] to the messages of these stretches.
+pub(crate) fn with_stretches(query: &str, stretches: &[IndexedProperty<'_>]) -> String {
+    let either: Vec<String> = stretches.iter().map(|stretch| format!("'{}'", stretch.token())).collect();
+    format!("{query} & ({})", either.join(" | "))
 }
 
 /// Adds messages that are not in the index.
@@ -238,9 +252,12 @@ mod tests {
     #[test]
     fn a_text_of_stop_words_has_the_properties_alone() {
         let row = (7, 8, 9, "the".to_owned(), "<p><a href=\"/x\">it</a></p>".to_owned(), 2);
-        assert_eq!(WordIndexEntry::of_row(SqlDialect::Postgres, &row).text, "\u{ac}2");
-        let plain = (7, 8, 9, "the".to_owned(), "<p>it</p>".to_owned(), 0);
-        assert_eq!(WordIndexEntry::of_row(SqlDialect::Postgres, &plain).text, "");
+        let stretches = "\u{b1}14_0 \u{b1}17_0 \u{b1}20_0 \u{b1}23_0 \u{b1}26_0";
+        assert_eq!(WordIndexEntry::of_row(SqlDialect::Postgres, &row).text, format!("\u{ac}2 {stretches}"));
+        let plain = (20_000, 8, 9, "the".to_owned(), "<p>it</p>".to_owned(), 0);
+        let further = stretches.replace("14_0", "14_1");
+        assert_eq!(WordIndexEntry::of_row(SqlDialect::Postgres, &plain).text, further);
+        assert_eq!(WordIndexEntry::of_row(SqlDialect::Sqlite, &plain).text, "\u{a7}8 \u{a4}9 \u{b6}746865");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use sqlx::SqlStr;
 
 use super::index_walk::marked;
 use super::word_scope::Places;
+use super::word_stages;
 use super::{CANDIDATE, CandidateQuery, JOIN_DIRECT, MOST, MessageRange, ReadDirection, RecipientScope, WHOLE};
 use crate::dialect::Sql;
 use crate::engine::run;
@@ -126,28 +127,14 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
 
     /// Returns the statement for these columns, in an order.
     pub(super) fn ordered(&self, dialect: SqlDialect, way: ReadDirection, of: (&str, &str)) -> SqlStr {
-        let way = way.sql();
-        let sql = match dialect {
-            SqlDialect::Postgres if self.has_words_alone() => Self::found_first(of, way),
-            _ => format!("{} ORDER BY w.rowid {way} LIMIT {MOST}", self.sql(of)),
-        };
+        let sql = format!("{} ORDER BY w.rowid {} LIMIT {MOST}", self.sql(of), way.sql());
         Sql::render_to_sql_str(dialect, &sql)
     }
 
-    /// Returns whether the index of words finds exactly what is asked for.
+    /// Returns whether the index of words finds exactly what is asked for: it has what messages contain.
     const fn has_words_alone(&self) -> bool {
-        let has_numbers = self.recipient.is_some() || self.sender.is_some() || self.marked.is_some();
+        let has_numbers = self.recipient.is_some() || self.sender.is_some();
         !has_numbers && self.topic.is_none() && !self.reacted && self.places.is_empty()
-    }
-
-    /// The statement that looks up the messages of a page alone. Postgres would look up every message with the words
-    /// before it sorts them.
-    fn found_first((columns, join): (&str, &str), way: &str) -> String {
-        format!(
-            "{columns} (SELECT w.rowid FROM message_words AS w
-    WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3 ORDER BY w.rowid {way} LIMIT {MOST}) AS w
-JOIN message AS m ON m.id = w.rowid {join} ORDER BY w.rowid {way}"
-        )
     }
 
     /// Returns the candidates of a stretch in its order, so many at most.
@@ -157,6 +144,10 @@ JOIN message AS m ON m.id = w.rowid {join} ORDER BY w.rowid {way}"
         stretch: MessageRange,
         limit: i64,
     ) -> Result<Vec<NarrowCandidate<'static>>, StoreError> {
+        let is_indexed = shared.properties_indexed.load(Ordering::Acquire);
+        if shared.db.dialect() == SqlDialect::Postgres && is_indexed && self.has_words_alone() {
+            return word_stages::candidates(shared, &self.query, stretch, limit).await;
+        }
         let sql = self.ordered(shared.db.dialect(), stretch.way, (CANDIDATE, JOIN_DIRECT));
         let rows: Vec<CandidateRow> = read!(self, shared, sql, stretch, limit);
         Ok(rows.into_iter().map(candidate).collect())

@@ -9,11 +9,15 @@ use super::Pool;
 use crate::candidate_query::index_walk::IndexWalk;
 use crate::candidate_query::word_scope::Places;
 use crate::candidate_query::word_search::WordSearch;
-use crate::candidate_query::{CandidateQuery, ReadDirection};
+use crate::candidate_query::word_stages::Stage;
+use crate::candidate_query::{CandidateQuery, MessageRange, ReadDirection};
 
 /// Pages of Postgres that a page of 51 messages may take: each is looked up in two tables, along indexes of a few
 /// levels. Everything there is takes a hundred times as many.
-const PAGES_MAX: u64 = 1_500;
+pub(super) const PAGES_MAX: u64 = 1_500;
+
+/// The number of the newest message in the words of [`super::fill`].
+const MESSAGES: i64 = 40_000;
 
 /// A statement that finds messages.
 pub(super) struct Shape {
@@ -187,6 +191,34 @@ fn searched(way: ReadDirection) -> Vec<Shape> {
             WordSearch { marked: Some(4), ..words("all \u{ac}4") },
         ),
     ]
+}
+
+/// Words that Postgres looks for alone, whether they are in many messages, and the way of the search.
+pub(super) fn words_alone() -> Vec<(&'static str, bool, ReadDirection)> {
+    let words = [("'all'", true), ("'all' & 'half'", true), ("'rare'", false), ("'all' & 'rare'", false)];
+    let none = [("'old' & 'new'", false), ("'all' & '\u{ac}4'", false)];
+    let all = words.into_iter().chain(none);
+    let both = [ReadDirection::Older, ReadDirection::Newer];
+    all.flat_map(|(words, is_common)| both.map(|way| (words, is_common, way))).collect()
+}
+
+/// The stages of a search for words alone: their names and their statements, for 51 messages.
+pub(super) fn stages(words: &str, way: ReadDirection) -> Vec<(String, String)> {
+    let stages = Stage::all(MessageRange { after: 0, before: i64::MAX, way }, MESSAGES);
+    let statement = |(stage, part): (Stage, MessageRange)| {
+        let quoted = format!("'{}'", stage.query(words).replace('\'', "''"));
+        let sql = stage.sql(way).as_str().replace("$1", &quoted).replace("$4", "51");
+        let sql = sql.replace("$2", &part.after.to_string()).replace("$3", &part.before.to_string());
+        (format!("{words} {stage:?} {way:?}"), sql)
+    };
+    stages.into_iter().map(statement).collect()
+}
+
+/// The same search by one statement.
+pub(super) fn at_once(words: &str, way: ReadDirection) -> String {
+    let name = format!("a rare word {way:?}");
+    let shape = searched(way).into_iter().find(|shape| shape.name == name).expect("there is a search for a rare word");
+    shape.sql(SqlDialect::Postgres).replace("''rare''", &words.replace('\'', "''"))
 }
 
 /// Returns the pages that a plan of Postgres took, the whole of it.

@@ -55,14 +55,15 @@ const FEW_REACTIONS: &str = "INSERT INTO reaction (message_id, user_id, kind, co
 /// More than are compared one by one.
 const MANY_REACTIONS: &str = "INSERT INTO reaction (message_id, user_id, kind, code, name, event_id)
 SELECT id, 3, 'unicode_emoji', '1f44d', 'thumbs_up', 1 FROM message WHERE id > 5000 AND id <= 6000";
-/// On SQLite beside the properties that a search may be narrowed by.
+/// Beside the properties that a search may be narrowed by on an engine.
 const WORDS_SQLITE: &str = "INSERT INTO message_words (rowid, words)
 SELECT id, content || ' \u{a7}' || recipient_id || ' \u{a4}' || sender_id || ' \u{b6}' || lower(hex(topic_key))
     || CASE WHEN (marks & 2) <> 0 THEN ' \u{ac}2' ELSE '' END || CASE WHEN (marks & 8) <> 0 THEN ' \u{ac}8' ELSE '' END
 FROM message WHERE id > 1000";
 const WORDS_POSTGRES: &str = "INSERT INTO message_words (rowid, words)
 SELECT id, array_to_tsvector(string_to_array(content || CASE WHEN (marks & 2) <> 0 THEN ' \u{ac}2' ELSE '' END
-    || CASE WHEN (marks & 8) <> 0 THEN ' \u{ac}8' ELSE '' END, ' ')) FROM message WHERE id > 1000";
+    || CASE WHEN (marks & 8) <> 0 THEN ' \u{ac}8' ELSE '' END || ' \u{b1}14_' || (id >> 14) || ' \u{b1}17_' || (id >> 17), ' '))
+FROM message WHERE id > 1000";
 
 /// For what a search finds: a busy machine takes longer than a search may.
 const LONG: Option<Duration> = Some(Duration::from_mins(2));

@@ -1,0 +1,2 @@
+-- Which stretches of numbers a message is in stands in the index of words of the other engine alone: this one reads its index in
+-- the order of the numbers.
