@@ -36,10 +36,11 @@ pub(super) fn rows(deployment: &Deployment<'_>) -> Result<Vec<Row>> {
         let form =
             |path: &str, fields: &[(&str, &str)]| owner.signed(load::post_form(deployment.address(), path, fields));
         let subscriptions = "/api/v1/users/me/subscriptions";
-        // Users are rarely in the same channel twice, so each slice has a new channel.
+        // Users are rarely in the same channel twice, so each slice has a new channel, which is there before it begins.
         let channels = |slice: usize| {
             let name = format!("crowd of {size}, {slice}");
             let (made, left) = (json!([{ "name": &name }]).to_string(), json!([name]).to_string());
+            load::ask(deployment.address(), &form(subscriptions, &[("subscriptions", &made)]))?;
             let into = form(subscriptions, &[("subscriptions", &made), ("principals", &users)]);
             let out = form(subscriptions, &[("subscriptions", &left), ("principals", &users)]);
             Ok([into, as_delete(&out)?])
