@@ -17,8 +17,8 @@ use tower::Service;
 
 use crate::endpoint::{
     attachments, avatars, bot_storage, bots, channels, confirm_address, data_exports, domains, drafts, emoji,
-    emoji_data, events, fetch_api_key, flags, health, home, icon, invites, join, linkifiers, message_edit, messages,
-    openapi, organization, organization_images, password_reset, personal, pictures, playgrounds, presence,
+    emoji_data, events, fetch_api_key, find_account, flags, health, home, icon, invites, join, linkifiers, message_edit,
+    messages, openapi, organization, organization_images, password_reset, personal, pictures, playgrounds, presence,
     profile_fields, push, reactions, register, scheduled_messages, server_settings, sessions, settings, sign_in,
     sign_in_link, submessage, subscriptions, typing, uploads, user_groups, user_settings_defaults, users,
 };
@@ -99,6 +99,7 @@ fn beside(app: App) -> Router {
         .merge(sign_in::routes())
         .merge(password_reset::routes())
         .merge(sign_in_link::routes())
+        .merge(find_account::routes())
         .merge(sessions::routes())
         .with_state(app);
     emoji_data::routes().merge(icon::routes()).merge(pages)

@@ -13,6 +13,7 @@ pub(crate) mod emoji;
 pub(crate) mod emoji_data;
 pub(crate) mod events;
 pub(crate) mod fetch_api_key;
+pub(crate) mod find_account;
 pub(crate) mod flags;
 mod form_page;
 mod group_setting;

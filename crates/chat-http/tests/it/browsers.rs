@@ -1,6 +1,7 @@
 //! Browsers: how they are signed in and out, and what their session opens.
 
 mod cross_origin;
+mod finding_accounts;
 mod first_page;
 mod json_api;
 mod polling;
