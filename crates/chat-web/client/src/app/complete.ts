@@ -101,7 +101,8 @@ function people(state: State, before: string, sign: string, typed: string): Comp
 }
 
 function channels(state: State, before: string, typed: string, words: string): Completions | undefined {
-  const all = [...state.channels.values()].sort((a, b) => Number(b.subscribed) - Number(a.subscribed));
+  const open = [...state.channels.values()].filter((channel) => !channel.is_archived);
+  const all = open.sort((a, b) => Number(b.subscribed) - Number(a.subscribed));
   const found = best(all, words, (channel) => channel.name, MOST).map((channel) => ({
     label: channel.name,
     detail: channel.description,

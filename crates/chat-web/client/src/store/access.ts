@@ -3,8 +3,8 @@ import type { Event, Message, State } from "./types";
 
 type Json = Record<string, any>;
 
-/** The properties of a channel that decide who reads what was written in it. */
-const OPENNESS = new Set(["invite_only", "is_web_public", "history_public_to_subscribers"]);
+/** The properties of a channel that decide who reads what was written in it, and whether it counts as unread. */
+const OPENNESS = new Set(["invite_only", "is_web_public", "history_public_to_subscribers", "is_archived"]);
 
 /**
  * Returns whether only a new registration says what is unread and starred after the event: which messages the reader

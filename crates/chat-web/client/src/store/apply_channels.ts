@@ -1,7 +1,7 @@
 // Events of channels and of the reader's subscriptions.
-import { channelFrom } from "./initial";
+import { channelFrom, sortedFolders } from "./initial";
 import { markStale } from "./lists";
-import type { Channel, Event, Message, State } from "./types";
+import type { Channel, Event, Folder, Message, State } from "./types";
 
 type Json = Record<string, any>;
 
@@ -96,4 +96,24 @@ export function defaultChannels(state: State, event: Event): State {
   const channels = event.default_streams as (Json | number)[];
   const ids = channels.map((channel) => (typeof channel === "number" ? channel : channel.stream_id));
   return { ...state, defaultChannels: ids };
+}
+
+export function folder(state: State, event: Event): State {
+  const { folders } = state;
+  switch (event.op) {
+    case "add": {
+      const added = event.channel_folder as Folder;
+      return { ...state, folders: sortedFolders([...folders.filter((one) => one.id !== added.id), added]) };
+    }
+    case "update": {
+      const changed = folders.map((one) => (one.id === event.channel_folder_id ? { ...one, ...event.data } : one));
+      return { ...state, folders: changed };
+    }
+    case "reorder": {
+      const order = event.order as number[];
+      return { ...state, folders: sortedFolders(folders.map((one) => ({ ...one, order: order.indexOf(one.id) }))) };
+    }
+    default:
+      return state;
+  }
 }

@@ -1,7 +1,7 @@
 // Events of what the reader chose, of their drafts, and of the organization.
 import { markStale } from "./lists";
 import { topicKey } from "./place";
-import type { Draft, Event, Scheduled, State } from "./types";
+import type { Domain, Draft, Event, Scheduled, State } from "./types";
 
 export function userTopic(state: State, event: Event): State {
   const key = topicKey(event.stream_id, event.topic_name);
@@ -70,6 +70,25 @@ export function realm(state: State, event: Event): State {
     return { ...state, realm: { ...state.realm, ...Object.fromEntries(news) } };
   }
   return { ...state, realm: { ...state.realm, [`realm_${event.property}`]: event.value } };
+}
+
+export function domains(state: State, event: Event): State {
+  switch (event.op) {
+    case "add":
+      return { ...state, domains: [...state.domains, event.realm_domain as Domain] };
+    case "change": {
+      const changed = event.realm_domain as Domain;
+      return { ...state, domains: state.domains.map((one) => (one.domain === changed.domain ? { ...one, ...changed } : one)) };
+    }
+    case "remove":
+      return { ...state, domains: state.domains.filter((one) => one.domain !== event.domain) };
+    default:
+      return state;
+  }
+}
+
+export function newcomerSettings(state: State, event: Event): State {
+  return { ...state, newcomerSettings: { ...state.newcomerSettings, [event.property as string]: event.value } };
 }
 
 export function realmEmoji(state: State, event: Event): State {

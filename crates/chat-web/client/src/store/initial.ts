@@ -1,13 +1,14 @@
 // The state that a registration begins with.
 import { directPlace, placeKey, topicKey } from "./place";
 import { Table } from "./table";
-import type { Channel, Presence, State, UnreadConversation, User } from "./types";
+import type { Channel, Folder, Presence, State, UnreadConversation, User } from "./types";
 
 type Json = Record<string, any>;
 
 /** The types of events that the client applies. */
 export const EVENT_TYPES = [
   "alert_words",
+  "channel_folder",
   "custom_profile_fields",
   "default_streams",
   "delete_message",
@@ -19,12 +20,14 @@ export const EVENT_TYPES = [
   "reaction",
   "realm",
   "realm_bot",
+  "realm_domains",
   "realm_emoji",
   "realm_export",
   "realm_export_consent",
   "realm_linkifiers",
   "realm_playgrounds",
   "realm_user",
+  "realm_user_settings_defaults",
   "restart",
   "scheduled_messages",
   "stream",
@@ -42,6 +45,7 @@ export const EVENT_TYPES = [
 /** The types whose state a registration returns. */
 export const FETCH_TYPES = [
   "alert_words",
+  "channel_folders",
   "custom_profile_fields",
   "default_streams",
   "drafts",
@@ -50,11 +54,13 @@ export const FETCH_TYPES = [
   "presence",
   "realm",
   "realm_bot",
+  "realm_domains",
   "realm_emoji",
   "realm_linkifiers",
   "realm_playgrounds",
   "realm_user",
   "realm_user_groups",
+  "realm_user_settings_defaults",
   "recent_private_conversations",
   "scheduled_messages",
   "starred_messages",
@@ -70,7 +76,7 @@ export function initialState(from: Json): State {
   const selfId: number = from.user_id;
   return {
     selfId,
-    realm: Object.fromEntries(Object.entries(from).filter(([, value]) => isPlain(value))),
+    realm: Object.fromEntries(Object.entries(from).filter(([name, value]) => isPlain(value) || isPermission(from, name))),
     users: Table.from([
       ...users(from.realm_users, true),
       ...users(from.realm_non_active_users, false),
@@ -82,6 +88,10 @@ export function initialState(from: Json): State {
     groups: byId(from.realm_user_groups, "id"),
     channels: channels(from),
     defaultChannels: list(from.realm_default_streams).map((channel) => channel.stream_id),
+    folders: sortedFolders(list(from.channel_folders) as Folder[]),
+    permissionRules: { realm: {}, stream: {}, group: {}, ...from.server_supported_permission_settings },
+    domains: from.realm_domains ?? [],
+    newcomerSettings: from.realm_user_settings_defaults ?? {},
     topics: Table.empty(),
     topicPolicies: new Map(
       list(from.user_topics).map((topic) => [topicKey(topic.stream_id, topic.topic_name), topic.visibility_policy]),
@@ -104,6 +114,15 @@ export function initialState(from: Json): State {
     bots: byId(from.realm_bots, "user_id"),
     revisions: { invites: 0, members: 0, exports: 0 },
   };
+}
+
+/** Permissions are given to a group, or to an object of people and groups. */
+function isPermission(from: Json, name: string): boolean {
+  return name.replace(/^realm_/, "") in (from.server_supported_permission_settings?.realm ?? {});
+}
+
+export function sortedFolders(folders: readonly Folder[]): Folder[] {
+  return [...folders].sort((a, b) => a.order - b.order || a.id - b.id);
 }
 
 /** The flat keys are texts, numbers, switches, and what is none. */
@@ -135,6 +154,8 @@ export function presences(values: unknown): (readonly [number, Presence])[] {
 export function channelFrom(object: Json, subscribed: boolean): Channel {
   return {
     color: "#76ce90",
+    is_archived: false,
+    folder_id: null,
     is_muted: false,
     pin_to_top: false,
     desktop_notifications: null,

@@ -1,5 +1,6 @@
 // What views show, read from the state.
 import { channelOf, conversationOf, narrowKey, withoutAnchor, type Narrow } from "./narrow";
+import { may } from "./permissions";
 import { isPlaceMuted, isTopicMuted, placeKey, topicKey } from "./place";
 import type { Channel, Message, Place, State, UnreadConversation, User } from "./types";
 import { t } from "../text/language";
@@ -67,55 +68,36 @@ export function isAdmin(state: State): boolean {
   return role(state) <= 200;
 }
 
-/** Returns whether the reader is among those whom a policy of the organization names by its number. */
-export function isPermitted(state: State, policy: unknown): boolean {
-  const own = role(state);
-  switch (policy) {
-    case 1:
-      return own <= 400;
-    case 2:
-      return own <= 200;
-    case 3:
-      return own <= 300 || (own <= 400 && isFullMember(state));
-    case 4:
-      return own <= 300;
-    case 5:
-      return true;
-    case 7:
-      return own <= 100;
-    default:
-      return false;
-  }
-}
-
-function isFullMember(state: State): boolean {
-  const joined = Date.parse(state.users.get(state.selfId)?.date_joined ?? "");
-  const days = Number(state.realm["realm_waiting_period_threshold"] ?? 0);
-  return Number.isNaN(joined) || Date.now() - joined >= days * 86_400_000;
-}
-
 function isWithin(limit: unknown, message: Message): boolean {
   return typeof limit !== "number" || Date.now() / 1000 - message.timestamp < limit;
 }
 
 export function mayEdit(state: State, message: Message): boolean {
   const { realm_allow_message_editing: isAllowed, realm_message_content_edit_limit_seconds: limit } = state.realm;
+  if (isArchived(state, message)) return false;
   return message.sender_id === state.selfId && isAllowed === true && message.submessages.length === 0 && isWithin(limit, message);
 }
 
+/** In an archived channel nothing changes any more. */
+function isArchived(state: State, message: Message): boolean {
+  return state.channels.get(message.stream_id ?? -1)?.is_archived === true;
+}
+
 export function mayDelete(state: State, message: Message): boolean {
-  if (isAdmin(state)) return true;
-  const { realm_delete_own_message_policy: policy, realm_message_content_delete_limit_seconds: limit } = state.realm;
-  return message.sender_id === state.selfId && isPermitted(state, policy) && isWithin(limit, message);
+  if (isArchived(state, message)) return false;
+  if (may(state, "can_delete_any_message_group")) return true;
+  const { realm_message_content_delete_limit_seconds: limit } = state.realm;
+  return message.sender_id === state.selfId && may(state, "can_delete_own_message_group") && isWithin(limit, message);
 }
 
 export function mayMove(state: State, message: Message): boolean {
-  if (message.type !== "stream") return false;
+  if (message.type !== "stream" || isArchived(state, message)) return false;
   const own = message.sender_id === state.selfId && state.realm["realm_allow_message_editing"] === true;
-  return own || isPermitted(state, state.realm["realm_edit_topic_policy"]);
+  return own || may(state, "can_move_messages_between_topics_group") || may(state, "can_move_messages_between_channels_group");
 }
 
 export function mayPost(state: State, channel: Channel): boolean {
+  if (channel.is_archived) return false;
   const own = role(state);
   return { 1: true, 2: own <= 200, 3: own <= 400, 4: own <= 300 }[channel.stream_post_policy] ?? true;
 }
@@ -124,16 +106,49 @@ export function mayPost(state: State, channel: Channel): boolean {
 export const ownChannels = kept(
   (state) => [state.channels],
   (state) => {
-    const own = [...state.channels.values()].filter((channel) => channel.subscribed);
+    const own = [...state.channels.values()].filter((channel) => channel.subscribed && !channel.is_archived);
     const rank = (channel: Channel) => (channel.pin_to_top ? 0 : channel.is_muted ? 2 : 1);
     return own.sort((a, b) => rank(a) - rank(b) || byName(a.name, b.name));
   },
 );
 
-/** Returns all channels by name. */
+/** Channels under a heading. */
+export interface ChannelSection {
+  /** Of a folder its number, else a word. */
+  readonly key: number | "pinned" | "other";
+  readonly name: string;
+  readonly channels: readonly Channel[];
+}
+
+/** Returns the channels that the reader is in as the side bar shows them: what is pinned, each folder, and the rest. */
+export const channelSections = kept(
+  (state) => [state.channels, state.folders],
+  (state): ChannelSection[] => {
+    const folders = state.folders.filter((folder) => !folder.is_archived);
+    const sections = [
+      { key: "pinned" as const, name: t("Pinned channels"), channels: [] as Channel[] },
+      ...folders.map(({ id, name }) => ({ key: id, name, channels: [] as Channel[] })),
+      { key: "other" as const, name: t("Other channels"), channels: [] as Channel[] },
+    ];
+    const byKey = new Map<ChannelSection["key"], Channel[]>(sections.map(({ key, channels }) => [key, channels]));
+    for (const channel of ownChannels(state)) {
+      const key = channel.pin_to_top ? "pinned" : (channel.folder_id ?? "other");
+      (byKey.get(key) ?? byKey.get("other"))?.push(channel);
+    }
+    return sections.filter(({ channels }) => channels.length > 0);
+  },
+);
+
+/** Returns all channels in use by name. */
 export const allChannels = kept(
   (state) => [state.channels],
-  (state) => [...state.channels.values()].sort((a, b) => byName(a.name, b.name)),
+  (state) => [...state.channels.values()].filter((one) => !one.is_archived).sort((a, b) => byName(a.name, b.name)),
+);
+
+/** Returns the archived channels by name. */
+export const archivedChannels = kept(
+  (state) => [state.channels],
+  (state) => [...state.channels.values()].filter((one) => one.is_archived).sort((a, b) => byName(a.name, b.name)),
 );
 
 /** What is unread in a channel, counted apart for topics that are heard and those that are muted. */

@@ -1,6 +1,7 @@
 // What the API sends, as far as the client reads it, and the state that is made of it.
 import type { Table } from "./table";
 import type { Narrow } from "./narrow";
+import type { GroupSetting, PermissionRule } from "./permissions";
 
 export interface Reaction {
   emoji_name: string;
@@ -81,6 +82,10 @@ export interface Channel {
   stream_weekly_traffic: number | null;
   date_created: number;
   creator_id: number | null;
+  /** An archived channel can be read and not written in. */
+  is_archived: boolean;
+  folder_id: number | null;
+  can_remove_subscribers_group: GroupSetting;
   /** Whether the reader is subscribed; the members below mean something only then. */
   subscribed: boolean;
   color: string;
@@ -93,6 +98,15 @@ export interface Channel {
   wildcard_mentions_notify: boolean | null;
 }
 
+/** A heading under which channels stand in lists. */
+export interface Folder {
+  id: number;
+  name: string;
+  description: string;
+  order: number;
+  is_archived: boolean;
+}
+
 export interface Group {
   id: number;
   name: string;
@@ -101,6 +115,7 @@ export interface Group {
   direct_subgroup_ids: number[];
   is_system_group: boolean;
   deactivated: boolean;
+  can_mention_group: GroupSetting;
 }
 
 export interface Status {
@@ -150,6 +165,15 @@ export interface ProfileField {
   hint: string;
   field_data: string;
   order: number;
+  display_in_profile_summary?: boolean;
+  required: boolean;
+  editable_by_user: boolean;
+}
+
+/** A domain whose addresses may join. */
+export interface Domain {
+  domain: string;
+  allow_subdomains: boolean;
 }
 
 /** Text that becomes a link in messages. */
@@ -233,6 +257,13 @@ export interface State {
   readonly groups: Table<Group>;
   readonly channels: Table<Channel>;
   readonly defaultChannels: readonly number[];
+  /** In their order, archived ones too. */
+  readonly folders: readonly Folder[];
+  /** Who can have a permission of the organization, of a channel, and of a group. */
+  readonly permissionRules: Readonly<Record<"realm" | "stream" | "group", Readonly<Record<string, PermissionRule>>>>;
+  readonly domains: readonly Domain[];
+  /** The settings that new members begin with. */
+  readonly newcomerSettings: Readonly<Record<string, unknown>>;
   /** Topics known by channel, the newest first; only of channels that were looked at. */
   readonly topics: Table<readonly Topic[]>;
   /** Visibility policies by the key of the topic: 1 muted, 2 unmuted, 3 followed. */

@@ -178,7 +178,6 @@ export const PLACES: readonly Words[] = [
   ["Who may move messages to another channel", "Wer Nachrichten in einen anderen Kanal verschieben darf", "Quién puede mover mensajes a otro canal"],
   ["Who may delete their own messages", "Wer eigene Nachrichten löschen darf", "Quién puede eliminar sus mensajes"],
   ["Who may add emoji", "Wer Emojis hinzufügen darf", "Quién puede añadir emojis"],
-  ["Who may change groups", "Wer Gruppen ändern darf", "Quién puede cambiar grupos"],
   ["Saved.", "Gespeichert.", "Guardado."],
   ["Every channel message needs a topic", "Jede Nachricht im Kanal braucht ein Thema", "Todo mensaje de canal necesita un tema"],
   ["Messages can be edited", "Nachrichten können bearbeitet werden", "Los mensajes se pueden editar"],

@@ -114,6 +114,7 @@ export function upload(
   file: File,
   onProgress: (part: number) => void,
   method: Method = "POST",
+  params: Params = {},
 ): { done: Promise<Record<string, any>>; cancel: () => void } {
   // `fetch` does not report progress.
   const sending = new XMLHttpRequest();
@@ -129,6 +130,7 @@ export function upload(
     sending.open(method, BASE + path);
     sending.setRequestHeader("X-CSRFToken", csrfToken());
     const form = new FormData();
+    for (const [name, value] of encodeParams(params)) form.set(name, value);
     form.set("file", file, file.name);
     sending.send(form);
   });

@@ -76,6 +76,7 @@ export class EventQueue {
         user_settings_object: true,
         linkifier_url_template: true,
         include_deactivated_groups: true,
+        archived_channels: true,
       },
     });
     this.queueId = String(answer["queue_id"]);

@@ -3,9 +3,11 @@ import { useState } from "preact/hooks";
 import { app, useStore } from "../app/app";
 import { attempt, setChannelProperty } from "../app/actions";
 import { request } from "../transport/api";
-import { isAdmin } from "../store/select";
+import type { GroupSetting } from "../store/permissions";
+import { isAdmin, role } from "../store/select";
 import type { Channel } from "../store/types";
 import { Field, Switch } from "../widgets/controls";
+import { GroupChooser } from "./group_chooser";
 import { t } from "../text/language";
 
 const ANNOUNCED = [
@@ -44,15 +46,16 @@ export function OwnChoices({ channel }: { channel: Channel }) {
   );
 }
 
-const POST_POLICIES = [
+export const POST_POLICIES = [
   [1, t("Everyone")],
   [3, t("Full members")],
   [4, t("Moderators")],
   [2, t("Administrators")],
 ] as const;
 
-const KINDS = {
-  public: { label: t("Every member"), params: { is_private: false, is_web_public: false } },
+/** Who may read a channel, in the parameters of a change. */
+export const KINDS = {
+  public: { label: t("Every member"), params: { is_private: false, is_web_public: false, history_public_to_subscribers: true } },
   web: { label: t("Everyone on the web"), params: { is_private: false, is_web_public: true, history_public_to_subscribers: true } },
   shared: {
     label: t("Its subscribers, also what was written before they came"),
@@ -64,7 +67,7 @@ const KINDS = {
   },
 } as const;
 
-type ChannelKind = keyof typeof KINDS;
+export type ChannelKind = keyof typeof KINDS;
 
 function kindOf(channel: Channel): ChannelKind {
   if (channel.is_web_public) return "web";
@@ -77,12 +80,13 @@ export function ChannelForm({ channel }: { channel: Channel }) {
   const mayChange = useStore(isAdmin);
   if (!mayChange) return null;
   const path = `streams/${channel.stream_id}`;
+  if (channel.is_archived) return <Unarchive channel={channel} />;
   const archive = () =>
     app.setUi({
       dialog: {
         is: "confirm",
         title: t("Archive #{0}?", channel.name),
-        text: t("Nobody will be able to read or write in it."),
+        text: t("Nobody can write in it any more. Those who could read it still can, and an administrator can take it back."),
         label: t("Archive channel"),
         run: () => void attempt(request("DELETE", path), t("Channel archived.")),
       },
@@ -96,6 +100,15 @@ export function ChannelForm({ channel }: { channel: Channel }) {
         <button type="button" class="danger" onClick={archive}>{t("Archive channel")}</button>
       </footer>
     </>
+  );
+}
+
+function Unarchive({ channel: { stream_id, name } }: { channel: Channel }) {
+  const takeBack = () => void attempt(request("PATCH", `streams/${stream_id}`, { is_archived: false }), t("#{0} is back.", name));
+  return (
+    <footer>
+      <button type="button" class="primary" onClick={takeBack}>{t("Unarchive channel")}</button>
+    </footer>
   );
 }
 
@@ -154,21 +167,51 @@ function ChannelPermissions({ channel }: { channel: Channel }) {
           ))}
         </select>
       </Field>
-      <Retention channel={channel} change={(value) => change({ message_retention_days: value })} />
+      <Remover channel={channel} change={(group) => change({ can_remove_subscribers_group: group })} />
+      <FolderField folderId={channel.folder_id} onChange={(id) => change({ folder_id: id })} />
+      <Retention days={channel.message_retention_days} change={(value) => change({ message_retention_days: value })} />
       {!channel.invite_only && <Switch label={t("New members are in it from the start")} checked={isDefault} onChange={setDefault} />}
     </>
   );
 }
 
+/** Who may take others out of the channel, beside administrators. */
+function Remover({ channel, change }: { channel: Channel; change: (group: GroupSetting) => void }) {
+  const rule = useStore((state) => state.permissionRules.stream["can_remove_subscribers_group"]);
+  if (!rule || channel.can_remove_subscribers_group === undefined) return null;
+  return <GroupChooser label={t("Who may take others out")} value={channel.can_remove_subscribers_group} rule={rule} onChange={change} />;
+}
+
+/** The folder in which lists show a channel; nothing where there are no folders. */
+export function FolderField({ folderId, onChange }: { folderId: number | null; onChange: (id: number | null) => void }) {
+  const all = useStore((state) => state.folders);
+  const folders = all.filter((folder) => !folder.is_archived || folder.id === folderId);
+  if (folders.length === 0) return null;
+  return (
+    <Field label={t("Folder")}>
+      <select value={String(folderId)} onChange={(event) => onChange(JSON.parse((event.target as HTMLSelectElement).value))}>
+        <option value="null">{t("No folder")}</option>
+        {folders.map(({ id, name }) => (
+          <option key={id} value={String(id)}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
+
 const DAYS = [30, 90, 365] as const;
 
-function Retention({ channel, change }: { channel: Channel; change: (value: unknown) => void }) {
-  const days = channel.message_retention_days;
+/** For how long messages are kept; owners choose it. */
+export function Retention({ days, change }: { days: number | null; change: (value: string | number) => void }) {
+  const isLocked = useStore(role) > 100;
   const value = days === null ? "realm_default" : days < 0 ? "unlimited" : String(days);
   const isListed = days === null || days < 0 || DAYS.some((one) => one === days);
   return (
-    <Field label={t("Messages are kept")}>
+    <Field label={t("Messages are kept")} {...(isLocked ? { hint: t("Only owners change this.") } : {})}>
       <select
+        disabled={isLocked}
         value={value}
         onChange={(event) => {
           const picked = (event.target as HTMLSelectElement).value;

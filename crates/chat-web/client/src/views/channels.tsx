@@ -1,13 +1,14 @@
-// All channels, and making and reading about one.
+// All channels, and reading about one.
 import { useEffect, useState } from "preact/hooks";
 import { app, useStore } from "../app/app";
-import { attempt, goNarrow, subscribe, unsubscribe } from "../app/actions";
+import { attempt, subscribe, unsubscribe } from "../app/actions";
 import { request } from "../transport/api";
 import { narrowHash } from "../store/address";
 import { channelNarrow } from "../store/narrow";
-import { allChannels, byName, userName } from "../store/select";
+import { isGiven, may } from "../store/permissions";
+import { allChannels, archivedChannels, byName, isAdmin, userName } from "../store/select";
 import type { Channel, State } from "../store/types";
-import { Avatar, Field, Modal, Switch } from "../widgets/controls";
+import { Avatar, IconButton, Modal } from "../widgets/controls";
 import { ServerHtml } from "../widgets/html";
 import { Icon } from "../widgets/icons";
 import { PersonPicker } from "./person_picker";
@@ -38,8 +39,44 @@ export function ChannelsView() {
           <ChannelCard key={channel.stream_id} channel={channel} />
         ))}
       </ul>
+      <ArchivedChannels typed={folded} />
       {found.length > sorted.length && <p class="muted">{t("{0} more; type to find them.", found.length - sorted.length)}</p>}
     </div>
+  );
+}
+
+function FolderTag({ folderId }: { folderId: number | null }) {
+  const name = useStore((state) => state.folders.find((folder) => folder.id === folderId)?.name);
+  return name === undefined ? null : <span class="tag">{name}</span>;
+}
+
+/** Archived channels can be read; administrators take them back. */
+function ArchivedChannels({ typed }: { typed: string }) {
+  const all = useStore(archivedChannels);
+  const mayTakeBack = useStore(isAdmin);
+  const state = app.state as State;
+  const found = all.filter(({ name }) => name.toLowerCase().includes(typed)).slice(0, SHOWN_MOST);
+  if (found.length === 0) return null;
+  const takeBack = ({ stream_id, name }: Channel) =>
+    void attempt(request("PATCH", `streams/${stream_id}`, { is_archived: false }), t("#{0} is back.", name));
+  return (
+    <section aria-label={t("Archived channels")}>
+      <h2>{t("Archived channels")}</h2>
+      <ul>
+        {found.map((channel) => (
+          <li class="card" key={channel.stream_id}>
+            <header>
+              <a class="channel-link" href={narrowHash(channelNarrow(channel.stream_id), state)} dir="auto">
+                <Icon name={channelIcon(channel)} /> <strong>{channel.name}</strong>
+              </a>
+              {mayTakeBack && (
+                <button type="button" class="secondary" aria-label={t("Unarchive {0}", channel.name)} onClick={() => takeBack(channel)}>{t("Unarchive")}</button>
+              )}
+            </header>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
@@ -52,6 +89,7 @@ function ChannelCard({ channel }: { channel: Channel }) {
         <a class="channel-link" href={narrowHash(channelNarrow(id), state)} dir="auto">
           <Icon name={channelIcon(channel)} /> <strong>{name}</strong>
         </a>
+        <FolderTag folderId={channel.folder_id} />
         {channel.stream_weekly_traffic !== null && <span class="muted">{t("{0} messages a week", channel.stream_weekly_traffic)}</span>}
       </header>
       {channel.description && <p dir="auto">{channel.description}</p>}
@@ -62,57 +100,6 @@ function ChannelCard({ channel }: { channel: Channel }) {
         <button type="button" class="secondary" onClick={() => app.setUi({ dialog: { is: "channel", channelId: id } })}>{t("About")}</button>
       </footer>
     </li>
-  );
-}
-
-export function NewChannelDialog({ close }: { close: () => void }) {
-  const state = app.state as State;
-  const [name, setName] = useState("");
-  const [description, setDescription] = useState("");
-  const [isPrivate, setPrivate] = useState(state.realm["can_create_public_streams"] !== true);
-  const [isAnnounced, setAnnounced] = useState(false);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    const params = {
-      name,
-      description,
-      subscribers: [state.selfId],
-      invite_only: isPrivate,
-      is_announcement_only: isAnnounced,
-    };
-    // A name that is taken, by an archived channel too, is refused; subscribing to it would create nothing.
-    const made = request("POST", "channels/create", params);
-    if (!(await attempt(made, t("#{0} was made.", name)))) return;
-    close();
-    goNarrow(channelNarrow(Number((await made)["id"])));
-  };
-  return (
-    <Modal title={t("New channel")} close={close}>
-      <form onSubmit={submit}>
-        <Field label={t("Name")}>
-          <input
-            required
-            maxLength={Number(state.realm["max_stream_name_length"] ?? 60)}
-            value={name}
-            onInput={(event) => setName((event.target as HTMLInputElement).value)}
-          />
-        </Field>
-        <Field label={t("What it is for")}>
-          <input
-            maxLength={Number(state.realm["max_stream_description_length"] ?? 1024)}
-            value={description}
-            onInput={(event) => setDescription((event.target as HTMLInputElement).value)}
-          />
-        </Field>
-        {state.realm["can_create_private_streams"] === true && (
-          <Switch label={t("Private: only those who are added may read it")} checked={isPrivate} onChange={setPrivate} />
-        )}
-        <Switch label={t("Only administrators may write in it")} checked={isAnnounced} onChange={setAnnounced} />
-        <footer>
-          <button type="submit" class="primary" disabled={name.trim() === ""}>{t("Create channel")}</button>
-        </footer>
-      </form>
-    </Modal>
   );
 }
 
@@ -135,6 +122,7 @@ export function ChannelDialog({ channelId, close }: { channelId: number; close: 
     <Modal title={`#${channel.name}`} close={close}>
       {channel.rendered_description && <ServerHtml html={channel.rendered_description} />}
       <p class="muted">{kinds}</p>
+      {channel.is_archived && <p class="notice">{t("This channel is archived: it can be read, but nobody can write in it.")}</p>}
       {channel.subscribed && <OwnChoices channel={channel} />}
       <ChannelForm channel={channel} />
       <h3>{t("Subscribers")}{" "}{members && <span class="muted">({members.length})</span>}</h3>
@@ -150,16 +138,25 @@ function Subscribers(props: { channel: Channel; members: number[]; reload: (memb
     const params = { subscriptions: [{ name: channel.name }], principals: [id] };
     if (await attempt(request("POST", "users/me/subscriptions", params), t("Added."))) reload([...members, id]);
   };
+  const mayTakeOut = isAdmin(state) || isGiven(state, channel.can_remove_subscribers_group);
+  const takeOut = async (id: number) => {
+    const params = { subscriptions: [channel.name], principals: [id] };
+    const done = t("{0} is no longer in {1}.", userName(state, id), `#${channel.name}`);
+    if (await attempt(request("DELETE", "users/me/subscriptions", params), done)) reload(members.filter((one) => one !== id));
+  };
   const sorted = [...members].sort((a, b) => byName(userName(state, a), userName(state, b)));
   return (
     <>
-      {state.realm["can_subscribe_other_users"] === true && (
+      {may(state, "can_add_subscribers_group") && !channel.is_archived && (
         <PersonPicker label={t("Person to add")} except={members} onPick={(id) => void add(id)} />
       )}
       <ul class="people-list">
         {sorted.slice(0, SHOWN_MOST).map((id) => (
           <li key={id}>
             <Avatar userId={id} size={24} /> <span dir="auto">{userName(state, id)}</span>
+            {mayTakeOut && id !== state.selfId && (
+              <IconButton icon="close" label={t("Take {0} out of {1}", userName(state, id), `#${channel.name}`)} onClick={() => void takeOut(id)} />
+            )}
           </li>
         ))}
       </ul>

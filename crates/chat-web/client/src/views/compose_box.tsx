@@ -88,6 +88,7 @@ function postingRefusal(state: State, target: Target): string | undefined {
     return gone.length > 0 ? t("{0} has left the organization.", gone.map((id) => userName(state, id)).join(", ")) : undefined;
   }
   const channel = target.channelId === undefined ? undefined : state.channels.get(target.channelId);
+  if (channel?.is_archived) return t("This channel is archived: it can be read, but nobody can write in it.");
   return channel && !mayPost(state, channel) ? t("You may read in this channel, but not write.") : undefined;
 }
 

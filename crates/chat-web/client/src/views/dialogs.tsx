@@ -14,12 +14,13 @@ import { Avatar, Field, Modal, PresenceDot, StatusEmoji } from "../widgets/contr
 import { ServerHtml } from "../widgets/html";
 import { formatAgo, formatFull, formatMoment } from "../widgets/time";
 import { Picker } from "../widgets/typeahead";
-import { ChannelDialog, NewChannelDialog } from "./channels";
+import { ChannelDialog } from "./channels";
 import { ReactionDialog } from "./emoji_picker";
 import { groupNames } from "./groups";
 import { KEYS } from "./keys";
-import { ROLES } from "./organization";
-import { FieldAnswer } from "./profile_fields";
+import { NewChannelDialog } from "./new_channel";
+import { FieldAnswer } from "./profile_answers";
+import { ROLES } from "./roles";
 import { LOCALES, t } from "../text/language";
 
 const close = () => app.setUi({ dialog: undefined });
@@ -306,7 +307,7 @@ function MoveForm({ message }: { message: Message }) {
   const [channelId, setChannelId] = useState(message.stream_id ?? 0);
   const [topic, setTopic] = useState(message.subject);
   const [mode, setMode] = useState<string>("change_all");
-  const channels = [...state.channels.values()].filter((one) => one.subscribed || one.stream_id === message.stream_id);
+  const channels = [...state.channels.values()].filter((one) => (one.subscribed && !one.is_archived) || one.stream_id === message.stream_id);
   const options = async (typed: string) =>
     best(await topicNames(channelId), typed, (name) => name, 8).map((name) => ({ key: name, label: name }));
   const isSame = channelId === message.stream_id && topic.trim() === message.subject;

@@ -7,7 +7,8 @@ import { request } from "../transport/api";
 import { narrowHash, type Route } from "../store/address";
 import { channelNarrow, channelOf, conversationOf, placeNarrow, topicNarrow, type Narrow } from "../store/narrow";
 import { placeKey } from "../store/place";
-import { channelTopics, ownChannels, placeNames, recentDirects, unreadCounts } from "../store/select";
+import { may } from "../store/permissions";
+import { channelSections, channelTopics, ownChannels, placeNames, recentDirects, unreadCounts, type ChannelSection } from "../store/select";
 import type { Channel, State } from "../store/types";
 import { Count, IconButton, MenuButton, PresenceDot, StatusEmoji } from "../widgets/controls";
 import { Icon, type IconName } from "../widgets/icons";
@@ -124,12 +125,19 @@ function Directs({ route }: { route: Route }) {
   );
 }
 
+const CREATING = ["can_create_public_channel_group", "can_create_private_channel_group", "can_create_web_public_channel_group"];
+
+function mayCreateChannels(state: State): boolean {
+  return CREATING.some((permission) => may(state, permission));
+}
+
 /** Channels that are rendered; of more, the field above them finds the others. */
 const CHANNELS_MOST = 200;
 
 function Channels({ route }: { route: Route }) {
   const channels = useStore(ownChannels);
-  const mayCreate = useStore((state) => state.realm["can_create_streams"] === true);
+  const mayCreate = useStore(mayCreateChannels);
+  const sections = useStore((state) => (showsFolders(state) ? channelSections(state) : NO_SECTIONS));
   const [filter, setFilter] = useState("");
   const current = route.view === "narrow" ? channelOf(route.narrow) : undefined;
   const folded = filter.toLowerCase();
@@ -154,14 +162,54 @@ function Channels({ route }: { route: Route }) {
           onInput={(event) => setFilter((event.target as HTMLInputElement).value)}
         />
       )}
-      <ul class="links channels">
-        {shown.map((channel) => (
-          <ChannelRow key={channel.stream_id} channel={channel} isCurrent={channel.stream_id === current} route={route} />
-        ))}
-      </ul>
+      {sections.length === 0 && <ChannelRows channels={shown} current={current} route={route} />}
+      {sections.map((section) => (
+        <FolderRows key={section.key} section={section} shown={shown} current={current} route={route} />
+      ))}
       {found.length > shown.length && <p class="muted small">{t("{0} more; type to find them.", found.length - shown.length)}</p>}
       <a class="more-link" href="#channels">{t("All channels")}</a>
     </section>
+  );
+}
+
+const NO_SECTIONS: readonly ChannelSection[] = [];
+
+/** Folders are shown where there are some, unless the reader chose otherwise. */
+function showsFolders(state: State): boolean {
+  return state.settings["web_left_sidebar_show_channel_folders"] !== false && state.folders.some((folder) => !folder.is_archived);
+}
+
+interface RowsProps {
+  readonly current: number | undefined;
+  readonly route: Route;
+}
+
+function ChannelRows({ channels, current, route }: RowsProps & { channels: readonly Channel[] }) {
+  return (
+    <ul class="links channels">
+      {channels.map((channel) => (
+        <ChannelRow key={channel.stream_id} channel={channel} isCurrent={channel.stream_id === current} route={route} />
+      ))}
+    </ul>
+  );
+}
+
+/** The channels of a folder below its name, which hides and shows them. */
+function FolderRows({ section, shown, ...rest }: RowsProps & { section: ChannelSection; shown: readonly Channel[] }) {
+  const inside = new Set(section.channels);
+  const channels = shown.filter((channel) => inside.has(channel));
+  const unread = useStore((state) => section.channels.reduce((sum, one) => sum + (unreadCounts(state).channels.get(one.stream_id)?.heard ?? 0), 0));
+  if (channels.length === 0) return null;
+  return (
+    <details class="folder" open>
+      <summary>
+        <span class="name" dir="auto">
+          {section.name}
+        </span>
+        <Count count={unread} quiet />
+      </summary>
+      <ChannelRows channels={channels} {...rest} />
+    </details>
   );
 }
 

@@ -2,9 +2,11 @@
 import { app } from "../app/app";
 import { attempt, editMessage, goNarrow, linkTo, markUnreadFrom, rawContent, setTopicPolicy } from "../app/actions";
 import { compose, openCompose } from "../app/compose";
+import { request } from "../transport/api";
 import { placeNarrow } from "../store/narrow";
 import { isResolved, placeOf, resolved, topicPolicy, unresolved } from "../store/place";
-import { mayDelete, mayEdit, mayMove } from "../store/select";
+import { may } from "../store/permissions";
+import { isAdmin, mayDelete, mayEdit, mayMove } from "../store/select";
 import type { Message, State } from "../store/types";
 import type { MenuItem } from "../widgets/controls";
 import { t } from "../text/language";
@@ -75,6 +77,18 @@ export async function toggleResolved(channelId: number, topic: string): Promise<
   if (await attempt(moved, done)) goNarrow(placeNarrow({ kind: "topic", channelId, topic: name }));
 }
 
+function deleteTopic(channelId: number, topic: string): void {
+  app.setUi({
+    dialog: {
+      is: "confirm",
+      title: t("Delete the topic {0}?", topic || t("general chat")),
+      text: t("All its messages are taken away for everyone."),
+      label: t("Delete topic"),
+      run: () => void attempt(request("POST", `streams/${channelId}/delete_topic`, { topic_name: topic }), t("Topic deleted.")),
+    },
+  });
+}
+
 export function newestIn(channelId: number, topic: string): number | undefined {
   const folded = topic.toLowerCase();
   let newest: number | undefined;
@@ -97,13 +111,15 @@ export function topicMenu(channelId: number, topic: string): MenuItem[] {
   const current = topicPolicy(state, channelId, topic);
   const newest = newestIn(channelId, topic);
   const message = newest === undefined ? undefined : state.messages.get(newest);
+  const isArchived = state.channels.get(channelId)?.is_archived === true;
+  const mayResolve = !isArchived && (may(state, "can_resolve_topics_group") || may(state, "can_move_messages_between_topics_group"));
   const items: (MenuItem | false)[] = [
     ...POLICIES.map(({ label, policy }) => ({
       label,
       checked: policy === current,
       run: () => void setTopicPolicy(channelId, topic, policy),
     })),
-    {
+    mayResolve && {
       label: isResolved(topic) ? t("Mark as unresolved") : t("Mark as resolved"),
       icon: "check",
       run: () => void toggleResolved(channelId, topic),
@@ -114,6 +130,7 @@ export function topicMenu(channelId: number, topic: string): MenuItem[] {
         icon: "move",
         run: () => app.setUi({ dialog: { is: "move", messageId: message.id } }),
       },
+    isAdmin(state) && !isArchived && { label: t("Delete topic"), icon: "trash", run: () => deleteTopic(channelId, topic) },
   ];
   return items.filter((item): item is MenuItem => item !== false);
 }

@@ -7,8 +7,10 @@ import type { Bot, State } from "../store/types";
 import { askPermission, notificationsAllowed } from "../app/notify";
 import { Avatar, Field, Switch } from "../widgets/controls";
 import { formatAgo } from "../widgets/time";
+import { BotForm } from "./bot_form";
 import { ORGANIZATION_SECTIONS } from "./organization";
-import { OwnProfileFields } from "./profile_fields";
+import { OwnProfileFields } from "./profile_answers";
+import { DISPLAY_CHOICES, DISPLAY_SWITCHES, NOTIFICATION_SWITCHES, OTHERS_SEE_SWITCHES, type SettingSwitch } from "./setting_lists";
 import { LANGUAGES, t } from "../text/language";
 
 const SECTIONS = [
@@ -209,6 +211,16 @@ function Setting({ name, label }: { name: string; label: string }) {
   return <Switch label={label} checked={value} onChange={(checked) => void setSetting(name, checked)} />;
 }
 
+function Settings({ all }: { all: readonly SettingSwitch[] }) {
+  return (
+    <>
+      {all.map(({ name, label }) => (
+        <Setting key={name} name={name} label={label} />
+      ))}
+    </>
+  );
+}
+
 function Choice(props: { name: string; label: string; options: readonly (readonly [string | number, string])[] }) {
   const value = useStore((state) => state.settings[props.name]) as string | number;
   return (
@@ -241,22 +253,12 @@ function Display() {
   return (
     <>
       <Choice name="default_language" label={t("Language")} options={languages()} />
-      <Choice name="color_scheme" label={t("Theme")} options={[[1, t("As the system")], [2, t("Dark")], [3, t("Light")]]} />
-      <Choice name="web_home_view" label={t("First view")} options={[["inbox", t("Inbox")], ["all_messages", t("Combined feed")]]} />
-      <Choice
-        name="web_mark_read_on_scroll_policy"
-        label={t("Mark messages as read when they are in sight")}
-        options={[[1, t("Always")], [2, t("In conversations")], [3, t("Never")]]}
-      />
-      <Setting name="twenty_four_hour_time" label={t("24-hour times")} />
-      <Setting name="enter_sends" label={t("Enter sends the message")} />
-      <Setting name="display_emoji_reaction_users" label={t("Show the names of those who react")} />
-      <Setting name="web_escape_navigates_to_home_view" label={t("Escape leads to the inbox")} />
+      {DISPLAY_CHOICES.map((choice) => (
+        <Choice key={choice.name} {...choice} />
+      ))}
+      <Settings all={DISPLAY_SWITCHES} />
       <h3>{t("What others see")}</h3>
-      <Setting name="presence_enabled" label={t("When I am there")} />
-      <Setting name="send_read_receipts" label={t("What I have read")} />
-      <Setting name="send_private_typing_notifications" label={t("That I write a direct message")} />
-      <Setting name="send_stream_typing_notifications" label={t("That I write in a channel")} />
+      <Settings all={OTHERS_SEE_SWITCHES} />
       <h3>{t("Private data")}</h3>
       <Setting name="allow_private_data_export" label={t("Let administrators export my private data")} />
       <p class="muted">{t("An export with consent then also has the private channels and direct messages you can read, and your settings.")}</p>
@@ -279,13 +281,7 @@ function Notifications() {
           <button type="button" class="link" onClick={() => void askPermission().then(setAllowed)}>{t("Allow notifications")}</button>
         </p>
       )}
-      <Setting name="enable_desktop_notifications" label={t("Direct messages and mentions: desktop notifications")} />
-      <Setting name="enable_sounds" label={t("Direct messages and mentions: sound")} />
-      <Setting name="enable_followed_topic_desktop_notifications" label={t("Followed topics: desktop notifications")} />
-      <Setting name="enable_followed_topic_audible_notifications" label={t("Followed topics: sound")} />
-      <Setting name="enable_stream_desktop_notifications" label={t("All channel messages: desktop notifications")} />
-      <Setting name="wildcard_mentions_notify" label={t("@all counts as a mention")} />
-      <Setting name="pm_content_in_desktop_notifications" label={t("Show the text of direct messages in notifications")} />
+      <Settings all={NOTIFICATION_SWITCHES} />
       <h3>{t("Alert words")}</h3>
       <p class="muted">{t("Messages with these words are announced as mentions are.")}</p>
       <ul class="pills">
@@ -351,6 +347,7 @@ function Bots() {
 }
 
 function BotRow({ bot }: { bot: Bot }) {
+  const [isEdited, setEdited] = useState(false);
   const fresh = () => {
     const path = `bots/${bot.user_id}/api_key/regenerate`;
     const made = request("POST", path).then((answer) => download("zuliprc", zuliprc(bot.email, String(answer["api_key"]))));
@@ -362,8 +359,10 @@ function BotRow({ bot }: { bot: Bot }) {
       <span>
         {bot.full_name} <small class="muted">{bot.email}</small>
       </span>
+      <button type="button" class="secondary" aria-label={t("Change {0}", bot.full_name)} aria-expanded={isEdited} onClick={() => setEdited(!isEdited)}>{t("Change")}</button>
       <button type="button" class="secondary" onClick={fresh}>{t("New key")}</button>
       <button type="button" class="danger" onClick={() => void attempt(request("DELETE", `bots/${bot.user_id}`), t("Bot deactivated."))}>{t("Deactivate")}</button>
+      {isEdited && <BotForm botId={bot.user_id} name={bot.full_name} ownerId={bot.owner_id ?? undefined} close={() => setEdited(false)} />}
     </li>
   );
 }

@@ -1,24 +1,14 @@
-// What else administrators keep: linkifiers, playgrounds and everyone's bots.
+// What else administrators keep: linkifiers and playgrounds.
 import { useState } from "preact/hooks";
 import { attempt } from "../app/actions";
-import { app, useStore } from "../app/app";
+import { useStore } from "../app/app";
 import { request } from "../transport/api";
-import { byName, userName } from "../store/select";
-import type { Linkifier, State, User } from "../store/types";
-import { Avatar, Field, IconButton } from "../widgets/controls";
+import type { Linkifier } from "../store/types";
+import { Field, IconButton } from "../widgets/controls";
 import { t } from "../text/language";
 
 export function LinkifiersSection() {
   const linkifiers = useStore((state) => state.linkifiers);
-  const [pattern, setPattern] = useState("");
-  const [address, setAddress] = useState("");
-  const add = async (event: Event) => {
-    event.preventDefault();
-    const params = { pattern: pattern.trim(), url_template: address.trim() };
-    if (!(await attempt(request("POST", "realm/filters", params), t("Linkifier added.")))) return;
-    setPattern("");
-    setAddress("");
-  };
   const up = (at: number) => {
     const ids = linkifiers.map((one) => one.id);
     const [moved] = ids.splice(at, 1);
@@ -35,35 +25,68 @@ export function LinkifiersSection() {
       </ul>
       {linkifiers.length === 0 && <p class="muted">{t("There are no linkifiers yet.")}</p>}
       <h3>{t("New linkifier")}</h3>
-      <form onSubmit={add}>
-        <Field label={t("Pattern")} hint={t("For example #(?P<id>[0-9]+)")}>
-          <input required value={pattern} onInput={(event) => setPattern((event.target as HTMLInputElement).value)} />
-        </Field>
-        <Field label={t("Address of the link")} hint={t("For example https://issues.example.org/{id}")}>
-          <input required value={address} onInput={(event) => setAddress((event.target as HTMLInputElement).value)} />
-        </Field>
-        <footer>
-          <button type="submit" class="primary">{t("Add linkifier")}</button>
-        </footer>
-      </form>
+      <LinkifierForm
+        label={t("Add linkifier")}
+        save={(params) => attempt(request("POST", "realm/filters", params), t("Linkifier added."))}
+      />
     </>
   );
 }
 
+function LinkifierForm(props: {
+  label: string;
+  linkifier?: Linkifier;
+  save: (params: { pattern: string; url_template: string }) => Promise<boolean>;
+}) {
+  const [pattern, setPattern] = useState(props.linkifier?.pattern ?? "");
+  const [address, setAddress] = useState(props.linkifier?.url_template ?? "");
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (!(await props.save({ pattern: pattern.trim(), url_template: address.trim() }))) return;
+    setPattern("");
+    setAddress("");
+  };
+  return (
+    <form onSubmit={submit}>
+      <Field label={t("Pattern")} hint={t("For example #(?P<id>[0-9]+)")}>
+        <input required value={pattern} onInput={(event) => setPattern((event.target as HTMLInputElement).value)} />
+      </Field>
+      <Field label={t("Address of the link")} hint={t("For example https://issues.example.org/{id}")}>
+        <input required value={address} onInput={(event) => setAddress((event.target as HTMLInputElement).value)} />
+      </Field>
+      <footer>
+        <button type="submit" class="primary">{props.label}</button>
+      </footer>
+    </form>
+  );
+}
+
 function LinkifierRow({ linkifier, up }: { linkifier: Linkifier; up: (() => void) | undefined }) {
+  const [isEdited, setEdited] = useState(false);
   const { id, pattern } = linkifier;
+  const save = async (params: { pattern: string; url_template: string }) => {
+    const isDone = await attempt(request("PATCH", `realm/filters/${id}`, params), t("Linkifier changed."));
+    if (isDone) setEdited(false);
+    return isDone;
+  };
   return (
     <li>
       <span>
         <code>{pattern}</code> <small class="muted">{linkifier.url_template}</small>
       </span>
       {up && <IconButton icon="up" label={t("Move {0} up", pattern)} onClick={up} />}
+      <button type="button" class="secondary" aria-label={t("Change {0}", pattern)} aria-expanded={isEdited} onClick={() => setEdited(!isEdited)}>{t("Change")}</button>
       <button
         type="button"
         class="danger"
         aria-label={t("Delete {0}", pattern)}
         onClick={() => void attempt(request("DELETE", `realm/filters/${id}`), t("Linkifier deleted."))}
       >{t("Delete")}</button>
+      {isEdited && (
+        <div class="row-form">
+          <LinkifierForm label={t("Save changes")} linkifier={linkifier} save={save} />
+        </div>
+      )}
     </li>
   );
 }
@@ -116,47 +139,5 @@ export function PlaygroundsSection() {
         </footer>
       </form>
     </>
-  );
-}
-
-/** Bots of everyone. */
-export function ActiveBotsSection() {
-  const users = useStore((state) => state.users);
-  const bots = [...users.values()].filter((user) => user.is_bot && user.is_active && !user.is_system_bot);
-  bots.sort((a, b) => byName(a.full_name, b.full_name));
-  return (
-    <>
-      <ul class="people-list all">
-        {bots.map((bot) => (
-          <ActiveBot key={bot.user_id} bot={bot} />
-        ))}
-      </ul>
-      {bots.length === 0 && <p class="muted">{t("Nobody has a bot.")}</p>}
-    </>
-  );
-}
-
-function ActiveBot({ bot }: { bot: User }) {
-  const state = app.state as State;
-  const { user_id: id, full_name: name, bot_owner_id: owner } = bot;
-  const deactivate = () =>
-    app.setUi({
-      dialog: {
-        is: "confirm",
-        title: t("Deactivate {0}?", name),
-        text: t("Its key no longer works. Its messages stay."),
-        label: t("Deactivate"),
-        run: () => void attempt(request("DELETE", `bots/${id}`), t("{0} was deactivated.", name)),
-      },
-    });
-  return (
-    <li>
-      <Avatar userId={id} size={28} />
-      <span dir="auto">
-        {name} <small class="muted">{bot.delivery_email ?? bot.email}</small>
-        {owner != null && <small class="muted">{t("Owner: {0}", userName(state, owner))}</small>}
-      </span>
-      <button type="button" class="danger" aria-label={t("Deactivate {0}", name)} onClick={deactivate}>{t("Deactivate")}</button>
-    </li>
   );
 }
