@@ -17,10 +17,11 @@ use tower::Service;
 
 use crate::endpoint::{
     attachments, avatars, bot_storage, bots, channels, confirm_address, data_exports, domains, drafts, emoji,
-    emoji_data, events, fetch_api_key, find_account, flags, health, home, icon, invites, join, linkifiers, message_edit,
-    messages, openapi, organization, organization_images, password_reset, personal, pictures, playgrounds, presence,
-    profile_fields, push, reactions, register, scheduled_messages, server_settings, sessions, settings, sign_in,
-    sign_in_link, submessage, subscriptions, typing, uploads, user_groups, user_settings_defaults, users,
+    emoji_data, events, fetch_api_key, find_account, flags, health, home, icon, invites, join, linkifiers,
+    message_edit, messages, openapi, organization, organization_images, password_reset, personal, pictures,
+    playgrounds, presence, profile_fields, push, reactions, register, scheduled_messages, server_settings, sessions,
+    settings, sign_in, sign_in_link, submessage, subscriptions, typing, uploads, user_groups, user_settings_defaults,
+    users,
 };
 use crate::error::ApiError;
 use crate::middleware::{api_headers, method, observe, panic};

@@ -27,9 +27,9 @@ const MIN_CONNECTIONS: u32 = 6;
 /// whatever level the database is set to.
 const SETTINGS: &str = "SET enable_bitmapscan = off; SET default_transaction_isolation = 'read committed'";
 /// An index of words has no order, so it is read as a whole or not at all, and which of the two is right depends on
-/// how common the words are.
-const WORDS_SETTINGS: &str =
-    "SET plan_cache_mode = force_custom_plan; SET default_transaction_isolation = 'read committed'";
+/// how common the words are. The parts of a search run one after the other, and a later one only where it is needed.
+const WORDS_SETTINGS: &str = "SET plan_cache_mode = force_custom_plan; SET max_parallel_workers_per_gather = 0;
+SET default_transaction_isolation = 'read committed'";
 /// How often Postgres is asked for a sign of life.
 const ASK_EVERY: Duration = Duration::from_millis(500);
 /// Postgres is out of reach when it has given none for so long: also a restart takes a moment.

@@ -9,10 +9,9 @@
 
 use chat_core::StoreError;
 use chat_core::messages::narrow::NarrowCandidate;
-use sqlx::SqlStr;
+use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
 
-use super::{CANDIDATE, JOIN_DIRECT, MOST, MessageRange, ReadDirection};
-use crate::dialect::Sql;
+use super::{CANDIDATE, JOIN_DIRECT, MessageRange, ReadDirection};
 use crate::engine::run;
 use crate::fault::{failed, search_failed};
 use crate::message_decoding::{CandidateRow, candidate};
@@ -20,11 +19,11 @@ use crate::store::Shared;
 use crate::word_index::{self, IndexedProperty, STRETCH_SHIFTS};
 
 /// Numbers next to the beginning whose messages are read one by one.
-const NEAREST: i64 = 2_048;
+const NEAREST: i64 = 512;
 
 /// A part of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
+enum Stage {
     /// The messages next to the beginning, one by one.
     Nearest,
     /// Two stretches of the index of words: how long they are, in bits, and the number of the lower one.
@@ -36,7 +35,7 @@ pub(crate) enum Stage {
 impl Stage {
     /// Returns the stages of a search in their order, each with its part of the range. `newest` is the number of the
     /// newest message, as far as this node knows.
-    pub(crate) fn all(range: MessageRange, newest: i64) -> Vec<(Self, MessageRange)> {
+    fn all(range: MessageRange, newest: i64) -> Vec<(Self, MessageRange)> {
         let mut stages = Vec::new();
         let mut rest = range;
         let lengths = STRETCH_SHIFTS.into_iter().map(Some);
@@ -80,7 +79,7 @@ impl Stage {
     }
 
     /// Returns what the index of words is asked for.
-    pub(crate) fn query(self, words: &str) -> String {
+    fn query(self, words: &str) -> String {
         match self {
             Self::Stretches(shift, lower) => {
                 let either = [lower, lower + 1].map(|number| IndexedProperty::Stretch { shift, number });
@@ -90,24 +89,55 @@ impl Stage {
         }
     }
 
-    /// Returns the statement. Messages are looked up when it is known which are shown.
-    pub(crate) fn sql(self, way: ReadDirection) -> SqlStr {
-        let way = way.sql();
+    /// Returns the numbers that the stage finds, as a statement whose parameters begin with this one: what the index is
+    /// asked for, and the ends of the part.
+    fn sql(self, parameter: usize, way: &str) -> String {
+        let words = format!("w.words @@ CAST(${parameter} AS TSQUERY)");
+        let within = format!("w.rowid > ${} AND w.rowid < ${}", parameter + 1, parameter + 2);
         let among = match self {
             Self::Nearest => format!(
-                "(SELECT w.rowid, w.words FROM message_words AS w WHERE w.rowid > $2 AND w.rowid < $3
-        ORDER BY w.rowid {way} LIMIT {NEAREST}) AS w WHERE {{has_words:@@}}"
+                "(SELECT w.rowid, w.words FROM message_words AS w WHERE {within}
+        ORDER BY w.rowid {way} LIMIT {NEAREST}) AS w WHERE {words}"
             ),
-            Self::Stretches(..) | Self::Rest => "(SELECT w.rowid FROM message_words AS w
-        WHERE {has_words:@@} AND w.rowid > $2 AND w.rowid < $3 OFFSET 0) AS w"
-                .to_owned(),
+            // The offset keeps Postgres from reading the messages in their order instead of the index.
+            Self::Stretches(..) | Self::Rest => {
+                format!("(SELECT w.rowid FROM message_words AS w WHERE {words} AND {within} OFFSET 0) AS w")
+            }
         };
-        let sql = format!(
-            "{CANDIDATE} (SELECT w.rowid FROM {among}
-    ORDER BY w.rowid {way} LIMIT {MOST}) AS w
+        format!("(SELECT w.rowid FROM {among} ORDER BY w.rowid {way} LIMIT $1)")
+    }
+}
+
+/// A search by words alone: its stages, each with its part of the range.
+pub(crate) struct StagedSearch {
+    stages: Vec<(Stage, MessageRange)>,
+    way: ReadDirection,
+}
+
+impl StagedSearch {
+    /// Returns the search of a range. `newest` is the number of the newest message, as far as this node knows.
+    pub(crate) fn new(range: MessageRange, newest: i64) -> Self {
+        Self { stages: Stage::all(range, newest), way: range.way }
+    }
+
+    /// Returns the statement. Postgres takes up a stage when those before it did not find enough, and looks up the
+    /// messages that are shown alone. Its first parameter is how many are, then come those of
+    /// [`StagedSearch::parameters`].
+    pub(crate) fn sql(&self) -> SqlStr {
+        let way = self.way.sql();
+        let stages: Vec<String> =
+            self.stages.iter().enumerate().map(|(place, (stage, _))| stage.sql(2 + 3 * place, way)).collect();
+        let stages = stages.join("\n    UNION ALL ");
+        AssertSqlSafe(format!(
+            "{CANDIDATE} (SELECT w.rowid FROM ({stages}) AS w LIMIT $1) AS w
 JOIN message AS m ON m.id = w.rowid {JOIN_DIRECT} ORDER BY w.rowid {way}"
-        );
-        Sql::render_to_sql_str(sql_engines::SqlDialect::Postgres, &sql)
+        ))
+        .into_sql_str()
+    }
+
+    /// Returns the parameters of each stage in a search for these words.
+    pub(crate) fn parameters(&self, words: &str) -> impl Iterator<Item = (String, i64, i64)> {
+        self.stages.iter().map(move |(stage, part)| (stage.query(words), part.after, part.before))
     }
 }
 
@@ -118,23 +148,17 @@ pub(super) async fn candidates(
     stretch: MessageRange,
     limit: i64,
 ) -> Result<Vec<NarrowCandidate<'static>>, StoreError> {
-    let newest = shared.memory.realm.current().log_position().0;
+    let search = StagedSearch::new(stretch, shared.memory.realm.current().log_position().0);
+    let sql = search.sql();
     let mut searcher = shared.db.searcher().await.map_err(failed)?;
-    let mut found: Vec<CandidateRow> = Vec::new();
-    let mut left = limit;
-    for (stage, part) in Stage::all(stretch, newest) {
-        let (sql, query) = (stage.sql(part.way), stage.query(words));
-        let rows: Vec<CandidateRow> = run!(searcher.on(), fetch_all: {
-            sqlx::query_as(sql.clone()).bind(&query).bind(part.after).bind(part.before).bind(left)
+    let rows: Vec<CandidateRow> = run!(searcher.on(), fetch_all: {
+        let query = sqlx::query_as(sql.clone()).bind(limit);
+        search.parameters(words).fold(query, |query, (asked, after, before)| {
+            query.bind(asked).bind(after).bind(before)
         })
-        .map_err(search_failed)?;
-        found.extend(rows);
-        left = limit - i64::try_from(found.len()).unwrap_or(limit);
-        if left <= 0 {
-            break;
-        }
-    }
-    Ok(found.into_iter().map(candidate).collect())
+    })
+    .map_err(search_failed)?;
+    Ok(rows.into_iter().map(candidate).collect())
 }
 
 #[cfg(test)]
@@ -157,9 +181,9 @@ mod tests {
         assert_eq!(
             found,
             [
-                (Stage::Nearest, 997_953, last),
-                (Stage::Stretches(14, 59), 966_656, 997_952),
-                (Stage::Stretches(17, 6), 786_432, 966_655),
+                (Stage::Nearest, 999_489, last),
+                (Stage::Stretches(14, 60), 983_040, 999_488),
+                (Stage::Stretches(17, 6), 786_432, 983_039),
                 (Stage::Stretches(20, -1), 1, 786_431),
             ]
         );
@@ -173,8 +197,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                (Stage::Nearest, 5_001, 7_048),
-                (Stage::Stretches(14, 0), 7_049, 32_767),
+                (Stage::Nearest, 5_001, 5_512),
+                (Stage::Stretches(14, 0), 5_513, 32_767),
                 (Stage::Stretches(17, 0), 32_768, i64::MAX - 1),
             ]
         );

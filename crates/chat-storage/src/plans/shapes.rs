@@ -9,12 +9,15 @@ use super::Pool;
 use crate::candidate_query::index_walk::IndexWalk;
 use crate::candidate_query::word_scope::Places;
 use crate::candidate_query::word_search::WordSearch;
-use crate::candidate_query::word_stages::Stage;
+use crate::candidate_query::word_stages::StagedSearch;
 use crate::candidate_query::{CandidateQuery, MessageRange, ReadDirection};
 
 /// Pages of Postgres that a page of 51 messages may take: each is looked up in two tables, along indexes of a few
 /// levels. Everything there is takes a hundred times as many.
-pub(super) const PAGES_MAX: u64 = 1_500;
+const PAGES_MAX: u64 = 1_500;
+
+/// Pages of a search in stages: a word of long ago makes it look at the messages of a stretch.
+pub(super) const STAGED_PAGES_MAX: u64 = 2_000;
 
 /// The number of the newest message in the words of [`super::fill`].
 const MESSAGES: i64 = 40_000;
@@ -193,29 +196,29 @@ fn searched(way: ReadDirection) -> Vec<Shape> {
     ]
 }
 
-/// Words that Postgres looks for alone, whether they are in many messages, and the way of the search.
-pub(super) fn words_alone() -> Vec<(&'static str, bool, ReadDirection)> {
-    let words = [("'all'", true), ("'all' & 'half'", true), ("'rare'", false), ("'all' & 'rare'", false)];
-    let none = [("'old' & 'new'", false), ("'all' & '\u{ac}4'", false)];
-    let all = words.into_iter().chain(none);
+/// Words that Postgres looks for alone, and the way of the search.
+pub(super) fn words_alone() -> Vec<(&'static str, ReadDirection)> {
+    let words =
+        ["'all'", "'all' & 'half'", "'rare'", "'all' & 'rare'", "'old'", "'new'", "'old' & 'new'", "'all' & '\u{ac}4'"];
     let both = [ReadDirection::Older, ReadDirection::Newer];
-    all.flat_map(|(words, is_common)| both.map(|way| (words, is_common, way))).collect()
+    words.into_iter().flat_map(|words| both.map(|way| (words, way))).collect()
 }
 
-/// The stages of a search for words alone: their names and their statements, for 51 messages.
-pub(super) fn stages(words: &str, way: ReadDirection) -> Vec<(String, String)> {
-    let stages = Stage::all(MessageRange { after: 0, before: i64::MAX, way }, MESSAGES);
-    let statement = |(stage, part): (Stage, MessageRange)| {
-        let quoted = format!("'{}'", stage.query(words).replace('\'', "''"));
-        let sql = stage.sql(way).as_str().replace("$1", &quoted).replace("$4", "51");
-        let sql = sql.replace("$2", &part.after.to_string()).replace("$3", &part.before.to_string());
-        (format!("{words} {stage:?} {way:?}"), sql)
-    };
-    stages.into_iter().map(statement).collect()
+/// The statement of a search for words alone, for 51 messages.
+pub(super) fn staged(words: &str, way: ReadDirection) -> String {
+    let search = StagedSearch::new(MessageRange { after: 0, before: i64::MAX, way }, MESSAGES);
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let stages = search
+        .parameters(words)
+        .flat_map(|(asked, after, before)| [quoted(&asked), after.to_string(), before.to_string()]);
+    let values: Vec<String> = std::iter::once("51".to_owned()).chain(stages).collect();
+    let sql = search.sql().as_str().to_owned();
+    let numbered = values.iter().enumerate().rev();
+    numbered.fold(sql, |sql, (place, value)| sql.replace(&format!("${}", place + 1), value))
 }
 
-/// The same search by one statement.
-pub(super) fn at_once(words: &str, way: ReadDirection) -> String {
+/// The same search without stages.
+pub(super) fn without_stages(words: &str, way: ReadDirection) -> String {
     let name = format!("a rare word {way:?}");
     let shape = searched(way).into_iter().find(|shape| shape.name == name).expect("there is a search for a rare word");
     shape.sql(SqlDialect::Postgres).replace("''rare''", &words.replace('\'', "''"))
