@@ -23,12 +23,15 @@ const CHECK_MAX: Duration = Duration::from_secs(1);
 /// to confirm that all of it was heard of.
 const MIN_CONNECTIONS: u32 = 6;
 /// Every statement here wants few rows in the order of an index. Where Postgres guesses that a range is small, it
-/// would rather read all of it and sort. And a statement that waited for a lock has to see what it waited for,
-/// whatever level the database is set to.
-const SETTINGS: &str = "SET enable_bitmapscan = off; SET default_transaction_isolation = 'read committed'";
+/// would rather read all of it and sort; where a statement names a thousand rows, it would rather read the whole table
+/// into a hash than look up each. And a statement that waited for a lock has to see what it waited for, whatever level
+/// the database is set to.
+pub(crate) const SETTINGS: &str = "SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+SET default_transaction_isolation = 'read committed'";
 /// An index of words has no order, so it is read as a whole or not at all, and which of the two is right depends on
 /// how common the words are. The parts of a search run one after the other, and a later one only where it is needed.
-const WORDS_SETTINGS: &str = "SET plan_cache_mode = force_custom_plan; SET max_parallel_workers_per_gather = 0;
+pub(crate) const WORDS_SETTINGS: &str =
+    "SET plan_cache_mode = force_custom_plan; SET max_parallel_workers_per_gather = 0;
 SET default_transaction_isolation = 'read committed'";
 /// How often Postgres is asked for a sign of life.
 const ASK_EVERY: Duration = Duration::from_millis(500);

@@ -14,6 +14,7 @@ use self::fill::FILL;
 use self::statements::Statement;
 use crate::ChatDatabase;
 use crate::dialect::Sql;
+use crate::{pg_pools, subscription};
 
 /// Statements that may read all of a table, or sort: how the text begins, and why.
 const ALLOWED: &[(&str, &str)] = &[
@@ -119,8 +120,8 @@ impl Session {
         match self {
             Self::Sqlite { .. } => self.plan(sql).await.unwrap(),
             Self::Postgres { connection, .. } => {
-                let bitmaps = if pool == Pool::Words { "on" } else { "off" };
-                let set = AssertSqlSafe(format!("SET enable_bitmapscan = {bitmaps}; SET enable_seqscan = on"));
+                let settings = if pool == Pool::Words { pg_pools::WORDS_SETTINGS } else { pg_pools::SETTINGS };
+                let set = AssertSqlSafe(format!("RESET ALL; {settings}"));
                 sqlx::raw_sql(set).execute(&mut *connection).await.unwrap();
                 let explain = AssertSqlSafe(format!("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) {sql}"));
                 sqlx::query_scalar(explain).persistent(false).fetch_all(connection).await.unwrap()
@@ -261,6 +262,26 @@ async fn faulty_searches(session: &mut Session) -> Vec<String> {
     faults
 }
 
+/// Returns the statements about a thousand users in a channel that read everybody's rows, each with its plan.
+async fn faulty_crowds(session: &mut Session) -> Vec<String> {
+    let array = |value: &dyn Fn(i64) -> String| {
+        let values: Vec<String> = (2_001..=3_000).map(value).collect();
+        format!("ARRAY[{}]", values.join(","))
+    };
+    let (channels, users) = (array(&|_| "3".to_owned()), array(&|user| user.to_string()));
+    let mut faults = Vec::new();
+    for statement in subscription::IN_BULK {
+        let sql = statement.text_for_dialect(SqlDialect::Postgres).as_str().to_owned();
+        let third = if sql.contains("$3::TEXT[]") { array(&|_| "'{}'".to_owned()) } else { "7".to_owned() };
+        let sql = sql.replace("$1", &channels).replace("$2", &users).replace("$3", &third);
+        let plan = session.run(Pool::All, &sql).await;
+        if plan.iter().any(|line| line.contains("Seq Scan on subscription")) {
+            faults.push(plan.join("\n"));
+        }
+    }
+    faults
+}
+
 /// Returns the searches for words alone that read more than they find, or find something else than without stages.
 async fn faulty_stages(session: &mut Session) -> Vec<String> {
     let mut faults = Vec::new();
@@ -287,6 +308,7 @@ async fn no_statement_reads_what_grows_with_the_database() {
         faults.extend(faulty_searches(&mut session).await);
         if session.dialect() == SqlDialect::Postgres {
             faults.extend(faulty_stages(&mut session).await);
+            faults.extend(faulty_crowds(&mut session).await);
         }
         session.end().await;
     }

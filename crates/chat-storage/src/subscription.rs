@@ -36,6 +36,10 @@ static END_PERIOD: Sql = Sql::new(
 AND (channel_id, user_id) IN (SELECT old.channel_id, old.user_id FROM {memberships} AS old)",
 );
 
+/// The statements about many users at once.
+#[cfg(test)]
+pub(crate) static IN_BULK: [&Sql; 4] = [&PUT, &BEGIN_PERIOD, &DELETE, &END_PERIOD];
+
 const BEGIN_EARLIER: &str = "UPDATE subscription_span SET after_event = $3
 WHERE channel_id = $1 AND user_id = $2 AND until_event IS NULL AND after_event > $3";
 
