@@ -101,7 +101,7 @@ CREATE TEMP TABLE bench_sender (n BIGINT PRIMARY KEY, id BIGINT);
 CREATE TEMP TABLE bench_text (n BIGINT PRIMARY KEY, content TEXT, html TEXT, words TSVECTOR)",
     text: "INSERT INTO bench_text VALUES ($1, $2, $3, array_to_tsvector(string_to_array($4, ' ')))",
     search: "w.words @@ CAST($1 AS TSQUERY)",
-    properties: " || array_to_tsvector(ARRAY['\u{b1}14_' || (m.id >> 14), '\u{b1}17_' || (m.id >> 17),
+    properties: " || array_to_tsvector(ARRAY['\u{b1}11_' || (m.id >> 11), '\u{b1}14_' || (m.id >> 14), '\u{b1}17_' || (m.id >> 17),
     '\u{b1}20_' || (m.id >> 20), '\u{b1}23_' || (m.id >> 23), '\u{b1}26_' || (m.id >> 26)])",
     indexes: "SELECT indexname::TEXT, indexdef FROM pg_indexes
 WHERE tablename IN ('message', 'message_words') AND indexdef NOT LIKE 'CREATE UNIQUE%'",

@@ -149,7 +149,9 @@ impl Session {
 /// Returns the statements that fill a database of an engine.
 fn filled(dialect: SqlDialect) -> impl Iterator<Item = String> {
     let (blob, properties) = match dialect {
-        SqlDialect::Postgres => ("BYTEA", " \u{b1}14_' || (id >> 14) || ' \u{b1}17_' || (id >> 17) || '"),
+        SqlDialect::Postgres => {
+            ("BYTEA", " \u{b1}11_' || (id >> 11) || ' \u{b1}14_' || (id >> 14) || ' \u{b1}17_' || (id >> 17) || '")
+        }
         SqlDialect::Sqlite => ("BLOB", " \u{a7}' || recipient_id || ' \u{a4}' || sender_id || '"),
     };
     FILL.iter().map(move |sql| {

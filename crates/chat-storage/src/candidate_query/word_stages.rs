@@ -182,8 +182,9 @@ mod tests {
             found,
             [
                 (Stage::Nearest, 999_489, last),
-                (Stage::Stretches(14, 60), 983_040, 999_488),
-                (Stage::Stretches(17, 6), 786_432, 983_039),
+                (Stage::Stretches(11, 487), 997_376, 999_488),
+                (Stage::Stretches(14, 59), 966_656, 997_375),
+                (Stage::Stretches(17, 6), 786_432, 966_655),
                 (Stage::Stretches(20, -1), 1, 786_431),
             ]
         );
@@ -198,7 +199,8 @@ mod tests {
             found,
             [
                 (Stage::Nearest, 5_001, 5_512),
-                (Stage::Stretches(14, 0), 5_513, 32_767),
+                (Stage::Stretches(11, 2), 5_513, 8_191),
+                (Stage::Stretches(14, 0), 8_192, 32_767),
                 (Stage::Stretches(17, 0), 32_768, i64::MAX - 1),
             ]
         );

@@ -62,7 +62,7 @@ SELECT id, content || ' \u{a7}' || recipient_id || ' \u{a4}' || sender_id || ' \
 FROM message WHERE id > 1000";
 const WORDS_POSTGRES: &str = "INSERT INTO message_words (rowid, words)
 SELECT id, array_to_tsvector(string_to_array(content || CASE WHEN (marks & 2) <> 0 THEN ' \u{ac}2' ELSE '' END
-    || CASE WHEN (marks & 8) <> 0 THEN ' \u{ac}8' ELSE '' END || ' \u{b1}14_' || (id >> 14) || ' \u{b1}17_' || (id >> 17), ' '))
+    || CASE WHEN (marks & 8) <> 0 THEN ' \u{ac}8' ELSE '' END || ' \u{b1}11_' || (id >> 11) || ' \u{b1}14_' || (id >> 14) || ' \u{b1}17_' || (id >> 17), ' '))
 FROM message WHERE id > 1000";
 
 /// For what a search finds: a busy machine takes longer than a search may.
