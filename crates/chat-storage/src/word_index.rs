@@ -139,9 +139,22 @@ pub(crate) fn query(dialect: SqlDialect, sought: &SearchWords, properties: &[Ind
         return None;
     }
     let properties = properties.iter().filter(|property| property.is_kept_by(dialect));
-    quoted.extend(properties.map(|property| format!("{quote}{}{quote}", property.token())));
+    let properties: Vec<String> = properties.map(|property| format!("{quote}{}{quote}", property.token())).collect();
+    if dialect == SqlDialect::Sqlite && properties.len() > 1 {
+        let (properties, words) = (properties.join(and), quoted.join(and));
+        return Some(format!("(({properties}) NOT \"{NO_TOKEN}\") AND ({words})"));
+    }
+    quoted.extend(properties);
     Some(quoted.join(and))
 }
+
+/// A token that no message has on SQLite.
+///
+/// **Why**: SQLite moves all lists of an intersection on together, so a word that is in every message is read in full
+/// where channel and sender are seldom together. Without such messages is the same set, and keeps SQLite from taking
+/// the inner intersection for a part of the outer one: the words are looked up in its messages alone. Of a million
+/// messages a common word of a sender in a channel costs 1.6 ms instead of 10.
+const NO_TOKEN: &str = "\u{b1}";
 
 /// Narrows what SQLite is given by [`query`] to the messages that have at least one of these properties besides.
 pub(crate) fn with_one_of(query: &str, properties: &[IndexedProperty<'_>]) -> String {
@@ -271,8 +284,10 @@ mod tests {
             IndexedProperty::Topic("a b\""),
             IndexedProperty::Content(4),
         ];
-        let narrowed = "\"meet\" \"next\" \"week\" \"\u{a7}8\" \"\u{a4}12\" \"\u{b6}61206222\" \"\u{ac}4\"";
+        let narrowed = "((\"\u{a7}8\" \"\u{a4}12\" \"\u{b6}61206222\" \"\u{ac}4\") NOT \"\u{b1}\") AND (\"meet\" \"next\" \"week\")";
         assert_eq!(asked(SqlDialect::Sqlite, &properties).as_deref(), Some(narrowed));
+        let one = asked(SqlDialect::Sqlite, &properties[..1]);
+        assert_eq!(one.as_deref(), Some("\"meet\" \"next\" \"week\" \"\u{a7}8\""));
         assert_eq!(asked(SqlDialect::Postgres, &properties).as_deref(), Some("'meet' & 'next' & 'week' & '\u{ac}4'"));
         assert_eq!(query(SqlDialect::Sqlite, &SearchWords::parse("the"), &properties), None);
     }
