@@ -1,10 +1,13 @@
 //! What has to exist before the first request: the realm and its owner.
 
 use anyhow::Context as _;
-use chat_core::event_log::realm_commit::CommitOutcome;
+use chat_core::event_log::decision_queue::RealmDecisionQueue;
+use chat_core::event_log::realm_commit::{CommitOutcome, RealmCommit};
 use chat_core::event_log::store::RealmStore;
+use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::ApiKey;
 use chat_core::organization::founding::{NewRealm, found_realm};
+use chat_core::organization::system_bots::add_missing_system_bots;
 use chat_http::{ClockAndRandomness as _, OrganizationSetupCode, PasswordHashing};
 use secrecy::ExposeSecret as _;
 
@@ -20,8 +23,8 @@ pub(crate) enum Founded {
     Nothing,
 }
 
-/// Founds the realm with the owner of the configuration, unless there is a realm: of that one nothing is changed,
-/// the owner's password neither.
+/// Founds the realm with the owner of the configuration, unless there is a realm: that one only gets the system bots
+/// that it lacks, and keeps the owner's password.
 ///
 /// # Errors
 /// When the password cannot be hashed, or storage fails.
@@ -31,6 +34,7 @@ pub(crate) async fn establish_realm(
     config: &RealmConfig,
 ) -> anyhow::Result<Founded> {
     if store.snapshot().realm().is_some() {
+        add_system_bots(store).await?;
         return Ok(Founded::Realm);
     }
     let Some(owner) = config.owner() else { return Ok(Founded::Nothing) };
@@ -49,6 +53,19 @@ pub(crate) async fn establish_realm(
         CommitOutcome::Stale(_) => {}
     }
     Ok(Founded::Realm)
+}
+
+/// Adds the system bots to a realm that an earlier version founded, or that was imported.
+async fn add_system_bots(store: &dyn RealmStore) -> anyhow::Result<()> {
+    let decisions = RealmDecisionQueue::default();
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
+        add_missing_system_bots(realm, commit);
+        anyhow::Ok(())
+    };
+    if decisions.decide_and_commit(store, SystemRuntime.now_s(), decide).await?.is_written {
+        tracing::info!("system bots added to the organization");
+    }
+    Ok(())
 }
 
 /// Makes the code of the page that makes the organization, and logs it: who reads the log is the operator. It opens
@@ -80,6 +97,7 @@ mod tests {
     use std::ffi::OsString;
 
     use chat_core::model::role::Role;
+    use chat_core::organization::system_bots::SystemBot;
     use chat_storage::{ChatDatabase, ChatStore};
 
     use super::*;
@@ -105,6 +123,7 @@ mod tests {
             let founded = establish_realm(&store, &passwords, &realm_config(&flags)).await.unwrap();
             assert_eq!(founded, Founded::Realm);
             let realm = store.snapshot();
+            assert!(SystemBot::ALL.iter().all(|bot| bot.find(&realm).is_some()));
             assert_eq!(realm.realm().unwrap().name, "Acme");
             let owner = realm.user_by_email("ada@example.org").unwrap();
             assert_eq!((owner.role, owner.full_name.as_str()), (Role::Owner, "Owner"));

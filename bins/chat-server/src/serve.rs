@@ -174,6 +174,7 @@ async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Serv
         widgets: Arc::<ChatStore>::clone(&store),
         drafts: Arc::<ChatStore>::clone(&store),
         scheduled: Arc::<ChatStore>::clone(&store),
+        reminders: Arc::<ChatStore>::clone(&store),
         typing: Arc::<ChatStore>::clone(&store),
         files,
         attachments: Arc::<ChatStore>::clone(&store),
@@ -339,6 +340,7 @@ async fn deliver(chat: ChatService) {
     loop {
         tick.tick().await;
         while chat.send_due_scheduled_messages().await {}
+        while chat.send_due_reminders().await {}
     }
 }
 

@@ -1,6 +1,6 @@
-//! The commands `user create`, `user deactivate`, `user set-role`, `user set-password`, `user sign-in-link` and
-//! `user reset-api-key`. They go through the log, so servers on the same database know within a second what was
-//! done.
+//! The commands `user create`, `user deactivate`, `user set-role`, `user set-password`, `user sign-in-link`,
+//! `user permit-email-changes` and `user reset-api-key`. They go through the log, so servers on the same database know
+//! within a second what was done.
 
 use std::io::Read as _;
 
@@ -14,6 +14,7 @@ use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::role::Role;
 use chat_core::model::user::{InvitationSecret, PasswordHash, User, check_password_strength};
 use chat_core::people::account::{self, NewUser};
+use chat_core::people::email_change::{self, AddressPermission};
 use chat_core::people::{password_reset, sign_in_link};
 use chat_core::permission::account_administration::{self, AccountChangeError};
 use chat_core::wire_format::channel::ChannelStatistics;
@@ -54,6 +55,10 @@ async fn execute(store: &ChatStore, command: &UserCommand) -> anyhow::Result<Val
         UserCommand::SetRole { email, role } => set_role(store, email, *role).await,
         UserCommand::SetPassword(arguments) => set_password(store, arguments).await,
         UserCommand::SignInLink { email } => sign_in_link(store, email).await,
+        UserCommand::PermitEmailChanges { email, revoke } => {
+            let permission = if *revoke { AddressPermission::Revoked } else { AddressPermission::Granted };
+            permit_email_changes(store, email, permission).await
+        }
         UserCommand::ResetApiKey { email } => reset_api_key(store, email).await,
     }
 }
@@ -128,6 +133,16 @@ async fn sign_in_link(store: &ChatStore, email: &str) -> anyhow::Result<Value> {
     Ok(json!({"email": email, "path": path.await?, "valid_for_s": sign_in_link::SIGN_IN_LINK_VALIDITY_S}))
 }
 
+async fn permit_email_changes(store: &ChatStore, email: &str, permission: AddressPermission) -> anyhow::Result<Value> {
+    let user_id = commit(store, |realm, commit| {
+        let user = person(realm, email)?;
+        email_change::permit_address_replacement(user.id, permission, commit);
+        Ok(user.id)
+    });
+    let can_change = permission == AddressPermission::Granted;
+    Ok(json!({"user_id": user_id.await?, "email": email, "can_change_user_emails": can_change}))
+}
+
 async fn reset_api_key(store: &ChatStore, email: &str) -> anyhow::Result<Value> {
     let api_key = fresh_key()?;
     let user_id = commit(store, |realm, commit| {
@@ -139,7 +154,7 @@ async fn reset_api_key(store: &ChatStore, email: &str) -> anyhow::Result<Value> 
 }
 
 fn person<'a>(realm: &'a RealmSnapshot, email: &str) -> anyhow::Result<&'a User> {
-    let found = realm.user_by_email(email).map(AsRef::as_ref);
+    let found = realm.user_by_email(email).map(AsRef::as_ref).filter(|user| !user.is_system_bot());
     found.with_context(|| format!("there is no user '{email}'"))
 }
 
@@ -218,6 +233,14 @@ mod tests {
         assert!(holder(&store, &key).is_none() && holder(&store, &next).is_some());
         let link = run_command(&store, "sign-in-link --email sam@example.org").await.unwrap();
         assert!(link["path"].as_str().unwrap().starts_with(&format!("/sign-in/{}-", sam.id.0)), "{link}");
+        let may = || {
+            let realm = store.snapshot();
+            email_change::may_replace_addresses(&realm, realm.user_by_email("ada@example.org").unwrap())
+        };
+        let permitted = run_command(&store, "permit-email-changes --email ada@example.org").await.unwrap();
+        assert_eq!((&permitted["can_change_user_emails"], may()), (&json!(true), true));
+        run_command(&store, "permit-email-changes --email ada@example.org --revoke").await.unwrap();
+        assert!(!may());
         run_command(&store, "deactivate --email sam@example.org").await.unwrap();
         assert!(!store.snapshot().user(sam.id).unwrap().is_active);
         store.flush_and_close().await;

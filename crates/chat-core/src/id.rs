@@ -45,6 +45,10 @@ id! {
     ScheduledMessageId
 }
 id! {
+    /// A reminder. Its number is the place in the log at which it was stored.
+    ReminderId
+}
+id! {
     /// A saved snippet. Its number is unique among those of its user.
     SnippetId
 }

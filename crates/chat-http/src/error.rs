@@ -37,6 +37,7 @@ use chat_core::messages::draft::SavedDraftError;
 use chat_core::messages::edit::{EditHistoryHidden, MessageDeleteError, MessageEditError};
 use chat_core::messages::narrow::{MessageWindowError, NarrowError};
 use chat_core::messages::reaction::ReactionError;
+use chat_core::messages::reminders::ReminderError;
 use chat_core::messages::scheduled::ScheduledMessageError;
 use chat_core::messages::widget::WidgetError;
 use chat_core::model::channel::ChannelNameError;
@@ -228,6 +229,9 @@ pub enum ApiError {
     /// A message is not scheduled, or stays as it is.
     #[error(transparent)]
     Scheduled(#[from] ScheduledMessageError),
+    /// A reminder is not stored, or not there.
+    #[error(transparent)]
+    Reminder(#[from] ReminderError),
     /// No receiver is notified that the caller types.
     #[error(transparent)]
     Typing(#[from] TypingError),
@@ -415,6 +419,7 @@ impl ApiError {
             Self::Send(error) => messages::send(error),
             Self::Typing(error) => unsent_messages::typing(error),
             Self::Scheduled(error) => unsent_messages::scheduled(error),
+            Self::Reminder(error) => unsent_messages::reminder(*error),
             Self::Draft(error) => unsent_messages::draft(error),
             Self::Edit(error) => messages::edit(error),
             Self::Reaction(error) => messages::reaction(error),

@@ -10,6 +10,7 @@ use axum::extract::{Request, State};
 use axum::middleware::from_fn;
 use axum::response::Response;
 use axum::routing::get;
+use chat_core::messages::reminders as due_reminders;
 use chat_core::messages::scheduled::delivery;
 use http::StatusCode;
 use server_kit::middleware::drain_body::respond_then_drain_body;
@@ -19,9 +20,9 @@ use crate::endpoint::{
     attachments, avatars, bot_storage, bots, channels, confirm_address, data_exports, domains, drafts, emoji,
     emoji_data, events, fetch_api_key, find_account, flags, health, home, icon, invites, join, linkifiers,
     message_edit, messages, openapi, organization, organization_images, password_reset, personal, pictures,
-    playgrounds, presence, profile_fields, push, reactions, register, scheduled_messages, server_settings, sessions,
-    settings, sign_in, sign_in_link, submessage, subscriptions, typing, uploads, user_groups, user_settings_defaults,
-    users,
+    playgrounds, presence, profile_fields, push, reactions, register, reminders, scheduled_messages, server_settings,
+    sessions, settings, sign_in, sign_in_link, submessage, subscriptions, typing, uploads, user_groups,
+    user_settings_defaults, users,
 };
 use crate::error::ApiError;
 use crate::middleware::{api_headers, method, observe, panic};
@@ -77,6 +78,7 @@ pub(crate) fn api() -> Routes {
         .merge(domains::routes())
         .merge(typing::routes())
         .merge(scheduled_messages::routes())
+        .merge(reminders::routes())
         .merge(drafts::routes())
         .merge(submessage::routes())
         .merge(linkifiers::routes())
@@ -152,6 +154,17 @@ impl ChatService {
                 false
             },
         )
+    }
+
+    /// Sends some of the reminders that are due, and returns whether there may be more; to be called every second or so, on
+    /// as many nodes as there are. What fails is logged here and tried again the next time.
+    pub async fn send_due_reminders(&self) -> bool {
+        let Some(state) = &self.state else { return false };
+        let sent = due_reminders::send_due_reminders(&state.message_ports(), state.reminders.as_ref()).await;
+        sent.unwrap_or_else(|failure| {
+            ApiError::from(failure).log("reminders could not be sent");
+            false
+        })
     }
 
     /// Deletes some of the uploads that were abandoned before they were whole, and says whether there may be more; to be

@@ -16,6 +16,7 @@ use chat_core::files::{AttachmentStore, FileStore, ResumableUploadStore, Resumab
 use chat_core::id::UserId;
 use chat_core::import_export::export::ExportStore;
 use chat_core::messages::draft::DraftStore;
+use chat_core::messages::reminders::ReminderStore;
 use chat_core::messages::scheduled::ScheduledMessageStore;
 use chat_core::messages::store::MessageStore;
 use chat_core::messages::widget::SubmessageStore;
@@ -72,6 +73,8 @@ pub struct ChatComponents {
     pub drafts: Arc<dyn DraftStore>,
     /// Messages that wait for their time.
     pub scheduled: Arc<dyn ScheduledMessageStore>,
+    /// Reminders that wait for their time.
+    pub reminders: Arc<dyn ReminderStore>,
     /// Who is typing.
     pub typing: Arc<dyn TypingFeed>,
     /// What programs of bots keep.
@@ -290,6 +293,7 @@ pub(crate) struct AppState {
     pub(crate) widgets: Arc<dyn SubmessageStore>,
     pub(crate) drafts: Arc<dyn DraftStore>,
     pub(crate) scheduled: Arc<dyn ScheduledMessageStore>,
+    pub(crate) reminders: Arc<dyn ReminderStore>,
     pub(crate) typing: Arc<dyn TypingFeed>,
     pub(crate) bot_storage: Arc<dyn BotStorage>,
     pub(crate) files: Arc<dyn FileStore>,
@@ -327,6 +331,7 @@ impl AppState {
             widgets,
             drafts,
             scheduled,
+            reminders,
             typing,
             polls,
             bot_storage,
@@ -353,6 +358,7 @@ impl AppState {
             widgets,
             drafts,
             scheduled,
+            reminders,
             typing,
             bot_storage,
             files,

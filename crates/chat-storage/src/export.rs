@@ -60,9 +60,10 @@ const DRAFTS: &str = "SELECT id, user_id, document FROM draft WHERE id > $1 ORDE
 const KEEPERS: &str = "SELECT user_id FROM bot_storage_size ORDER BY user_id";
 const KEPT: &str = "SELECT item_key, value FROM bot_storage WHERE user_id = $1";
 /// What an export has no place for.
-const LEFT: [(&str, &str); 2] = [
+const LEFT: [(&str, &str); 3] = [
     ("telephones that are notified, which register anew", "SELECT count(*) FROM push_device"),
     ("times at which users were last there", "SELECT count(*) FROM presence"),
+    ("reminders of messages", "SELECT count(*) FROM reminder"),
 ];
 
 #[async_trait]

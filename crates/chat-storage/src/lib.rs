@@ -88,6 +88,7 @@ mod message_search;
 mod message_store;
 mod newcomer_history;
 mod read_set;
+mod reminder;
 mod resumable_upload;
 mod retention;
 mod scheduled;

@@ -115,7 +115,7 @@ async fn delete(writing: &mut LogTransaction, message: &ScheduledMessage) -> Res
 }
 
 /// Tells it and makes everything durable.
-async fn finish(
+pub(crate) async fn finish(
     shared: &Shared,
     mut writing: LogTransaction,
     (at_s, event): (i64, NewEvent),
@@ -158,7 +158,7 @@ async fn settle(
 }
 
 /// As [`finish`], with messages that go out after it was told; returns the number of the first.
-async fn finish_with(
+pub(crate) async fn finish_with(
     shared: &Shared,
     mut writing: LogTransaction,
     (messages, (at_s, event)): (&[NewMessage], (i64, NewEvent)),

@@ -36,6 +36,7 @@ const SCHEMA: DatabaseSchema = DatabaseSchema {
         24 => "0024_resolved_topics.sql",
         25 => "0025_resumable_uploads.sql",
         26 => "0026_word_stretches.sql",
+        27 => "0027_reminders.sql",
     ),
 };
 

@@ -171,6 +171,15 @@ pub(crate) enum UserCommand {
         #[arg(long, value_name = "ADDRESS")]
         email: String,
     },
+    /// Let an administrator give other users addresses over the API, without confirmation
+    PermitEmailChanges {
+        /// Address of the administrator's account
+        #[arg(long, value_name = "ADDRESS")]
+        email: String,
+        /// No longer let them
+        #[arg(long)]
+        revoke: bool,
+    },
     /// Give an account another API key and print it; the old one opens nothing from now on
     ResetApiKey {
         /// Address of the account

@@ -104,6 +104,9 @@ pub enum ChannelError {
     /// New users would be put into a private channel.
     #[error("Private channels cannot be made default.")]
     PrivateMadeDefault,
+    /// Reports to moderators would be public.
+    #[error("Moderation request channel must be private.")]
+    ModerationChannelNotPrivate,
     /// There is no such group.
     #[error("Invalid user group")]
     NoSuchGroup,

@@ -10,6 +10,7 @@ use crate::limits::MAX_SUBSCRIPTION_CHANGES_PER_REQUEST;
 use crate::model::channel::Channel;
 use crate::model::realm_change::RealmChange;
 use crate::model::user::User;
+use crate::organization::settings::release_archived_channel;
 use crate::permission::access;
 use crate::permission::channel_membership::may_remove_subscribers;
 
@@ -60,6 +61,7 @@ pub fn unsubscribe_users(
         let emptied = env.realm.subscriber_count(channel.id) > 0 && after.subscriber_count(channel.id) == 0;
         if emptied && !channel.is_archived {
             add_channel_changes_with_events(&after, env.figures, archived(&after, channel), commit);
+            release_archived_channel(env.realm, channel.id, commit);
         }
     }
     Ok(done)

@@ -9,6 +9,7 @@ use crate::id::{ChannelId, UserGroupId};
 use crate::model::channel::{Channel, ChannelPostPolicy, ChannelPrivacy, channel_name_key, parse_channel_name};
 use crate::model::realm_change::{RealmChange, RealmItemKind};
 use crate::model::realm_snapshot::RealmSnapshot;
+use crate::organization::settings::release_archived_channel;
 use crate::permission::access::{self, ChannelNotFound, has_content_access, may_know_channel_name};
 use crate::permission::channel_membership::may_create_channel;
 
@@ -79,6 +80,10 @@ pub fn update_channel(
         require_unarchivable(env.realm, before, &channel.name)?;
         channel.is_archived = false;
     }
+    let takes_reports = env.realm.realm().is_some_and(|realm| realm.rules.moderation_requests == Some(id));
+    if takes_reports && !channel.privacy.is_invite_only() {
+        return Err(ChannelError::ModerationChannelNotPrivate);
+    }
     let was_default = env.realm.realm_item(RealmItemKind::DefaultChannel, id.0).is_some();
     let is_default = changes.is_default.unwrap_or(was_default);
     if is_default && channel.privacy.is_invite_only() {
@@ -111,7 +116,8 @@ fn require_unarchivable(realm: &RealmSnapshot, channel: &Channel, name: &str) ->
     if realm.channel_by_name(name).is_some() { Err(ChannelError::NameTaken) } else { Ok(()) }
 }
 
-/// Archives a channel. It keeps its name, its subscribers and its messages, and is no default channel any more.
+/// Archives a channel. It keeps its name, its subscribers and its messages, and is no default channel any more; settings
+/// of the organization do not name it any more.
 ///
 /// # Errors
 /// See [`ChannelError`]; nothing is to be written then.
@@ -121,6 +127,7 @@ pub fn archive_channel(env: &ChannelContext<'_>, id: ChannelId, commit: &mut Rea
         return Err(ChannelError::AlreadyArchived);
     }
     add_channel_changes_with_events(env.realm, env.figures, archived(env.realm, channel), commit);
+    release_archived_channel(env.realm, id, commit);
     Ok(())
 }
 

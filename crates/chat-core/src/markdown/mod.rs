@@ -67,6 +67,7 @@ pub use tree::{
     Table, WildcardMentionScope,
 };
 pub use url::SafeUrl;
+pub(crate) use url::narrow as narrow_address;
 
 use parser::{Parser, Scope};
 use std::borrow::Cow;

@@ -109,7 +109,7 @@ impl SafeUrl {
 /// # Source
 /// `docs/decisions.md`, "Links and formulas in messages".
 #[must_use]
-pub(super) fn narrow(
+pub(crate) fn narrow(
     (channel_id, name): (ChannelId, &str),
     topic: Option<&str>,
     message: Option<MessageId>,

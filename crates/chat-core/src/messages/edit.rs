@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::id::{ChannelId, MessageId};
 use crate::limits::EDIT_GRACE_PERIOD_S;
+use crate::messages::notices::MoveNotices;
 use crate::model::channel::Channel;
 use crate::model::message::{Message, MessageContentError, Recipient, TopicError};
 use crate::model::realm::RealmPermissionSettings;
@@ -76,6 +77,8 @@ pub struct MessageEditRequest<'a> {
     pub propagate: Option<PropagateMode>,
     /// The SHA-256 of the text that the caller edits, in lower-case hexadecimal; with another text nothing is edited.
     pub prev_content_sha256: Option<&'a str>,
+    /// The topics that get a notice when messages move.
+    pub notices: MoveNotices,
 }
 
 /// The changes that an edit makes.

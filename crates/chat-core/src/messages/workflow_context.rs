@@ -10,6 +10,8 @@ use crate::messages::compose::ComposeError;
 use crate::messages::draft::SavedDraftError;
 use crate::messages::edit::{MessageDeleteError, MessageEditError};
 use crate::messages::reaction::ReactionError;
+use crate::messages::reminders::ReminderError;
+use crate::messages::reports::ReportError;
 use crate::messages::scheduled::ScheduledMessageError;
 use crate::messages::store::MessageStore;
 use crate::messages::upload_access::UploadAccessStores;
@@ -81,6 +83,12 @@ pub enum MessageWorkflowError {
     /// A message is not scheduled, or stays as it is.
     #[error(transparent)]
     Scheduled(#[from] ScheduledMessageError),
+    /// A reminder is not stored, or not there.
+    #[error(transparent)]
+    Reminder(#[from] ReminderError),
+    /// A message is not reported.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// A message may not be edited or moved so.
     #[error(transparent)]
     Edit(#[from] MessageEditError),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use crate::id::ChannelId;
 use crate::model::group::{GroupSettingValue, SystemGroup};
 use crate::model::organization_image::OrganizationImageUrls;
 
@@ -100,6 +101,12 @@ pub struct RealmPermissionSettings {
     pub require_e2ee_push: bool,
     /// Which earlier states of messages their readers see.
     pub edit_history_visibility: EditHistoryVisibility,
+    /// The channel in which new channels are announced.
+    pub new_channel_announcements: Option<ChannelId>,
+    /// The channel in which new users are announced.
+    pub signup_announcements: Option<ChannelId>,
+    /// The private channel in which messages are reported to moderators.
+    pub moderation_requests: Option<ChannelId>,
 }
 
 /// The earlier states of messages that readers see: `message_edit_history_visibility_policy`.
@@ -177,6 +184,9 @@ impl Default for RealmPermissionSettings {
             message_retention_days: -1,
             require_e2ee_push: false,
             edit_history_visibility: EditHistoryVisibility::All,
+            new_channel_announcements: None,
+            signup_announcements: None,
+            moderation_requests: None,
         }
     }
 }

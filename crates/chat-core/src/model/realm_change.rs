@@ -176,5 +176,7 @@ kinds! {
         SavedSnippet = "saved_snippet",
         /// An entry of the list of views in their clients; its key is the fragment of its address.
         NavigationView = "navigation_view",
+        /// The right to give other users addresses, an empty document.
+        AddressAdministrator = "address_administrator",
     }
 }

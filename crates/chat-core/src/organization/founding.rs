@@ -1,4 +1,4 @@
-//! The first commit of a realm: its owner, the groups of the system, and the channels it begins with.
+//! The first commit of a realm: its owner, the system groups and bots, and the channels it begins with.
 
 use serde_json::json;
 
@@ -16,6 +16,7 @@ use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::role::Role;
 use crate::model::user::{ApiKey, PasswordHash, User};
 use crate::organization::settings::OrganizationError;
+use crate::organization::system_bots::first_system_bots;
 use crate::text_processing::printable_names::find_unprintable_in_name;
 
 /// The channels a realm begins with, with the color of the owner's subscription. Not specified; new users are put
@@ -92,6 +93,7 @@ pub fn found_realm(before: &RealmSnapshot, founding: NewRealm) -> RealmCommit {
         avatar_version: 1,
         address_visibility: EmailAddressVisibility::default(),
     })));
+    commit.changes.extend(first_system_bots(new_id, now_s));
     commit.set_api_key(before, owner, api_key);
     commit.credentials.push(CredentialChange::PasswordHash(owner, password_hash));
     let administrators = id_of(SystemGroup::Administrators, &groups);
@@ -156,6 +158,7 @@ fn first_channel(name: &str, (id, owner, administrators): (ChannelId, UserId, Us
 mod tests {
     use super::*;
     use crate::event_log::event::LogRecord;
+    use crate::organization::system_bots::SystemBot;
 
     #[test]
     fn a_new_realm_has_a_name_that_is_shown() {
@@ -183,7 +186,9 @@ mod tests {
         let commit = found_realm(&RealmSnapshot::default(), founding);
         let realm = RealmSnapshot::default().after_record(&LogRecord::new(EventId(1), 7, commit.changes, None));
         let owner = realm.user_by_key_hash(&realm.key_hasher().hash(&api_key)).unwrap();
-        assert_eq!((owner.role, owner.id, realm.nth_unused_id(1)), (Role::Owner, UserId(9), 12));
+        assert_eq!((owner.role, owner.id, realm.nth_unused_id(1)), (Role::Owner, UserId(9), 14));
+        let bots = SystemBot::ALL.map(|bot| bot.find(&realm).map(|user| (user.id, user.is_active)));
+        assert_eq!(bots, [Some((UserId(12), true)), Some((UserId(13), true))]);
         let inside = |system| realm.is_in_group(owner, realm.system_group(system).unwrap().id, 7);
         assert!(inside(SystemGroup::Owners) && inside(SystemGroup::Internet) && !inside(SystemGroup::Nobody));
         let subscribed =

@@ -10,3 +10,4 @@ pub mod linkifiers;
 pub mod permission_settings;
 pub mod policy_numbers;
 pub mod settings;
+pub mod system_bots;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::event_log::event::{EventAudience, NewEvent};
 use crate::event_log::realm_commit::RealmCommit;
+use crate::id::ChannelId;
 use crate::model::group::GroupSettingChange;
 use crate::model::realm::{EditHistoryVisibility, Realm, RealmPermissionSettings};
 use crate::model::realm_change::RealmChange;
@@ -14,7 +15,9 @@ use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::organization::policy_numbers::{self, PolicyNumbers};
-use crate::permission::access::{PermissionError, require_administrator, require_owner};
+use crate::permission::access::{
+    ChannelNotFound, PermissionError, find_visible_channel, require_administrator, require_owner,
+};
 use crate::permission::group_settings::{GroupSettingError, check_group_setting_change};
 use crate::text_processing::printable_names::{find_unprintable_in_name, find_unprintable_in_text};
 use crate::wire_format;
@@ -23,6 +26,8 @@ use crate::wire_format;
 const NAME: &str = "name";
 /// The setting that says which earlier states of messages are shown.
 const EDIT_HISTORY: &str = "message_edit_history_visibility_policy";
+/// The setting that names the channel of reports, which is private.
+const MODERATION_REQUESTS: &str = "moderation_request_channel_id";
 /// Characters of the organization's name.
 const NAME_MAX_CHARS: usize = 40;
 /// Characters of its description.
@@ -30,6 +35,9 @@ const DESCRIPTION_MAX_CHARS: usize = 1_000;
 
 /// The number of retention days that means messages are never deleted.
 pub const UNLIMITED_RETENTION_DAYS: i64 = -1;
+
+/// The number of a channel that stands for none.
+pub const NO_CHANNEL: i64 = -1;
 
 /// Characters that are repeated of a value that is none.
 const SHOWN_MAX_CHARS: usize = 100;
@@ -58,6 +66,8 @@ pub enum RealmSettingType {
     Limit(fn(&mut RealmPermissionSettings) -> &mut Option<i64>),
     /// Days, above 0; -1 for ever.
     Keep(fn(&mut RealmPermissionSettings) -> &mut i64),
+    /// The id of a channel; -1 for none.
+    Channel(fn(&mut RealmPermissionSettings) -> &mut Option<ChannelId>),
     /// One of some words.
     Word(WordSetting),
     /// The number of a policy, which sets permissions.
@@ -149,6 +159,12 @@ pub const REALM_SETTINGS: &[RealmSetting] = &[
     )),
     for_owners(setting("waiting_period_threshold", RealmSettingType::Days(|rules| &mut rules.waiting_period_days))),
     for_owners(setting("message_retention_days", RealmSettingType::Keep(|rules| &mut rules.message_retention_days))),
+    setting(
+        "new_stream_announcements_stream_id",
+        RealmSettingType::Channel(|rules| &mut rules.new_channel_announcements),
+    ),
+    setting("signup_announcements_stream_id", RealmSettingType::Channel(|rules| &mut rules.signup_announcements)),
+    setting(MODERATION_REQUESTS, RealmSettingType::Channel(|rules| &mut rules.moderation_requests)),
     group(RealmPermission::CreatePublicChannel),
     group(RealmPermission::CreatePrivateChannel),
     group(RealmPermission::CreateWebPublicChannel),
@@ -229,6 +245,12 @@ pub enum OrganizationError {
     /// None of the words it can be.
     #[error("Invalid {0}")]
     UnknownWord(&'static str),
+    /// There is no such channel for the caller.
+    #[error(transparent)]
+    NoChannel(#[from] ChannelNotFound),
+    /// Reports would be public.
+    #[error("Moderation request channel must be private.")]
+    ModerationChannelNotPrivate,
     /// A permission cannot be given to the group.
     #[error(transparent)]
     GroupSetting(#[from] GroupSettingError),
@@ -258,7 +280,12 @@ pub fn change_realm_settings(
                 let stored = permission.value_mut(&mut now.rules);
                 *stored = check_group_setting_change(realm, permission.rule(), stored, change)?;
             }
-            (_, RealmSettingValue::Plain(value)) => setting.put(value, &mut now)?,
+            (kind, RealmSettingValue::Plain(value)) => {
+                if matches!(kind, RealmSettingType::Channel(_)) {
+                    require_channel(realm, caller, (setting, value))?;
+                }
+                setting.put(value, &mut now)?;
+            }
             (_, RealmSettingValue::Group(_)) => return Err(OrganizationError::NotListed(setting.name)),
         }
         if now != last {
@@ -273,6 +300,45 @@ pub fn change_realm_settings(
         commit.changes.push(RealmChange::Realm(Box::new(now)));
     }
     Ok(repeated)
+}
+
+/// Checks that the number is that of an active channel which the caller may see, or stands for none.
+fn require_channel(
+    realm: &RealmSnapshot,
+    caller: &User,
+    (setting, value): (&RealmSetting, &Value),
+) -> Result<(), OrganizationError> {
+    let id = ChannelId(value.as_i64().unwrap_or(NO_CHANNEL));
+    if id.0 == NO_CHANNEL {
+        return Ok(());
+    }
+    let channel = find_visible_channel(realm, caller, id)?;
+    if channel.is_archived {
+        return Err(ChannelNotFound::Id(id).into());
+    }
+    if setting.name == MODERATION_REQUESTS && !channel.privacy.is_invite_only() {
+        return Err(OrganizationError::ModerationChannelNotPrivate);
+    }
+    Ok(())
+}
+
+/// Takes a channel that is archived out of the settings that name it, and notifies all users.
+pub(crate) fn release_archived_channel(realm: &RealmSnapshot, id: ChannelId, commit: &mut RealmCommit) {
+    let earlier = commit.changes.iter().rev().find_map(|change| match change {
+        RealmChange::Realm(realm) => Some(realm.as_ref()),
+        _ => None,
+    });
+    let Some(before) = earlier.or(realm.realm()).cloned() else { return };
+    let mut now = before.clone();
+    for setting in REALM_SETTINGS {
+        let RealmSettingType::Channel(field) = setting.kind else { continue };
+        if field(&mut now.rules).take_if(|channel| *channel == id).is_some() {
+            commit.events.push(dict_event(setting.name, &NO_CHANNEL.into()));
+        }
+    }
+    if now != before {
+        commit.changes.push(RealmChange::Realm(Box::new(now)));
+    }
 }
 
 /// Returns the event for clients of levels below 358, which know yes and no only; `None` when that did not turn.
@@ -292,11 +358,15 @@ fn differences(realm: &RealmSnapshot, before: &Realm, after: &Realm) -> Vec<NewE
 }
 
 fn setting_event(setting: &RealmSetting, value: &Value) -> NewEvent {
-    let event = if setting.is_told_in_a_dict {
-        json!({"type": "realm", "op": "update_dict", "property": "default", "data": {setting.name: value}})
-    } else {
-        json!({"type": "realm", "op": "update", "property": setting.name, "value": value})
-    };
+    if setting.is_told_in_a_dict {
+        return dict_event(setting.name, value);
+    }
+    let event = json!({"type": "realm", "op": "update", "property": setting.name, "value": value});
+    NewEvent::same_for_everyone(EventAudience::Everyone, event)
+}
+
+fn dict_event(name: &str, value: &Value) -> NewEvent {
+    let event = json!({"type": "realm", "op": "update_dict", "property": "default", "data": {name: value}});
     NewEvent::same_for_everyone(EventAudience::Everyone, event)
 }
 
@@ -357,6 +427,9 @@ impl RealmSetting {
                 let days = value.as_i64().filter(|days| *days == UNLIMITED_RETENTION_DAYS || *days > 0);
                 *field(&mut realm.rules) = days.ok_or_else(|| bad_limit(name, value))?;
             }
+            RealmSettingType::Channel(field) => {
+                *field(&mut realm.rules) = value.as_i64().filter(|id| *id != NO_CHANNEL).map(ChannelId);
+            }
             RealmSettingType::Word(word) => {
                 if !(word.set)(&mut realm.rules, value.as_str().unwrap_or_default()) {
                     return Err(OrganizationError::UnknownWord(name));
@@ -378,6 +451,7 @@ fn plain_value(kind: &RealmSettingType, realm: &Realm) -> Value {
         RealmSettingType::Switch(field) => (*field(&mut realm.rules)).into(),
         RealmSettingType::Days(field) | RealmSettingType::Keep(field) => (*field(&mut realm.rules)).into(),
         RealmSettingType::Limit(field) => (*field(&mut realm.rules)).into(),
+        RealmSettingType::Channel(field) => field(&mut realm.rules).map_or(NO_CHANNEL, |id| id.0).into(),
         RealmSettingType::Word(word) => (word.get)(&realm.rules).into(),
         RealmSettingType::Policy(_) | RealmSettingType::Group(_) => Value::Null,
     }

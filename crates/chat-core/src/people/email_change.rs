@@ -1,7 +1,11 @@
 //! What is notified of a new address of a user, and of others being shown one ([`EmailAddressVisibility`]).
 
+mod by_administrator;
 mod replace;
 
+pub use by_administrator::{
+    AddressPermission, AddressReplacementError, may_replace_addresses, permit_address_replacement, replace_address,
+};
 pub use replace::{
     EmailChangeError, EmailChangeRequest, confirm_email_change, find_email_change_by_link, request_email_change,
 };

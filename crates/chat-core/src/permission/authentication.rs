@@ -35,20 +35,24 @@ pub type AccountLookup<'a> =
 /// Returns the account of that id, if it and the organization are active.
 ///
 /// # Errors
-/// When there is none, or when the organization or the account is closed.
+/// When there is none or it is a system bot, and when the organization or the account is closed.
 pub fn find_active_account(realm: &RealmSnapshot, id: UserId) -> Result<&Arc<User>, AuthenticationError> {
     let user = realm.user(id).ok_or(AuthenticationError::UnknownKey)?;
     may_authenticate(realm, user)?;
     Ok(user)
 }
 
-/// Checks whether the account and the organization are active, whatever credentials were given.
+/// Checks whether the account and the organization are active, whatever credentials were given. A system bot has no
+/// credentials, also where an earlier version gave it some.
 ///
 /// # Errors
-/// When the organization or the account is closed.
+/// When the organization or the account is closed, or the account is a system bot.
 pub fn may_authenticate(realm: &RealmSnapshot, user: &User) -> Result<(), AuthenticationError> {
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
         return Err(AuthenticationError::RealmDeactivated);
+    }
+    if user.is_system_bot() {
+        return Err(AuthenticationError::UnknownKey);
     }
     if user.is_active { Ok(()) } else { Err(AuthenticationError::AccountDeactivated) }
 }
@@ -59,7 +63,16 @@ mod tests {
     use crate::model::realm::{Realm, RealmPermissionSettings};
     use crate::model::realm_change::RealmChange;
     use crate::model::role::Role;
+    use crate::model::user::{BotKind, BotProperties};
     use crate::testing;
+
+    #[test]
+    fn no_key_opens_the_account_of_a_system_bot() {
+        let kind = BotKind::System;
+        let bot = User { bot: Some(BotProperties { kind, owner_id: None }), ..testing::user(7, Role::Member) };
+        let realm = testing::realm(RealmPermissionSettings::default(), vec![RealmChange::User(Box::new(bot))]);
+        assert_eq!(find_active_account(&realm, UserId(7)), Err(AuthenticationError::UnknownKey));
+    }
 
     #[test]
     fn a_closed_account_and_every_account_of_a_closed_organization_are_refused() {

@@ -103,7 +103,8 @@ pub fn find_sendable_channel<'a>(
     now_s: i64,
 ) -> Result<&'a Arc<Channel>, SendError> {
     // What is said of a channel by its number must not tell a stranger its name.
-    let known = realm.channel(id).filter(|channel| may_know_channel_name(realm, sender, channel));
+    let is_told = |channel: &Channel| sender.is_system_bot() || may_know_channel_name(realm, sender, channel);
+    let known = realm.channel(id).filter(|channel| is_told(channel));
     let channel = known.ok_or(SendError::NoChannelWithId(id))?;
     may_send_to_channel(realm, sender, channel, now_s)?;
     Ok(channel)
@@ -125,7 +126,7 @@ pub fn find_sendable_channel_by_name<'a>(
 }
 
 /// Checks whether the sender may send messages to the channel. Guests may only where they are subscribed; web-public
-/// channels they only read.
+/// channels they only read. System bots may send to every channel that is not archived.
 ///
 /// # Errors
 /// See [`SendError`].
@@ -136,6 +137,9 @@ pub fn may_send_to_channel(
     now_s: i64,
 ) -> Result<(), SendError> {
     let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
+    if sender.is_system_bot() && !channel.is_archived {
+        return Ok(());
+    }
     let is_visiting = sender.is_guest() && realm.subscription(channel.id, sender.id).is_none();
     if is_visiting || !participates_in_channel(realm, sender, channel) {
         return Err(SendError::NotInChannel(channel.name.clone()));
@@ -224,9 +228,10 @@ fn check_direct_policies(
     users: &[&Arc<User>],
     (is_new, now_s): (bool, i64),
 ) -> Result<(), SendError> {
-    let others = users.iter().filter(|user| user.id != sender.id).count();
-    // One's own notes, and what the realm's own bots are told, nobody has to permit.
-    let exempt = others == 0 || users.iter().any(|user| user.bot.as_ref().is_some_and(|bot| bot.owner_id.is_none()));
+    // One's own notes, and messages of and to the realm's own bots, need no permission.
+    let is_own_bot = |user: &User| user.bot.as_ref().is_some_and(|bot| bot.owner_id.is_none());
+    let only_bots = users.iter().all(|user| user.id == sender.id || is_own_bot(user));
+    let exempt = only_bots || sender.is_system_bot();
     let Some(rules) = realm.realm().map(|realm| &realm.rules).filter(|_| !exempt) else { return Ok(()) };
     let permits = |user: &User, permission| has_realm_permission(realm, user, permission, now_s);
     if rules.direct_messages == SystemGroup::Nobody.into() {

@@ -47,7 +47,7 @@ use UserSettingDefault::{Flag, Number, Word};
 /// # Source
 /// Names and allowed values: specification, `PATCH /realm/user_settings_defaults`. The values new users begin with
 /// are not specified; they are those existing clients know.
-pub const USER_SETTINGS: [(&str, LegacySettingGroup, UserSettingDefault); 62] = [
+pub const USER_SETTINGS: [(&str, LegacySettingGroup, UserSettingDefault); 63] = [
     ("color_scheme", Display, Number(1)),
     ("default_language", Display, Word("en")),
     ("demote_inactive_streams", Display, Number(1)),
@@ -105,6 +105,7 @@ pub const USER_SETTINGS: [(&str, LegacySettingGroup, UserSettingDefault); 62] = 
     ("email_address_visibility", Other, Number(1)),
     ("hide_ai_features", Other, Flag(false)),
     ("receives_typing_notifications", Other, Flag(true)),
+    ("resolved_topic_notice_auto_read_policy", Other, Word("except_followed")),
     ("send_private_typing_notifications", Other, Flag(true)),
     ("send_read_receipts", Other, Flag(true)),
     ("send_stream_typing_notifications", Other, Flag(true)),
@@ -137,6 +138,16 @@ pub fn number_setting(realm: &RealmSnapshot, user_id: UserId, name: &str) -> i64
         (Some(chosen), _) => chosen.as_i64().unwrap_or_default(),
         (None, Some(Number(preset))) => preset,
         (None, _) => 0,
+    }
+}
+
+/// Returns the value of a user's setting that is a word; empty for an unknown name.
+#[must_use]
+pub fn word_setting<'a>(realm: &'a RealmSnapshot, user_id: UserId, name: &str) -> &'a str {
+    match one(realm, user_id, name) {
+        (Some(chosen), _) => chosen.as_str().unwrap_or_default(),
+        (None, Some(Word(preset))) => preset,
+        (None, _) => "",
     }
 }
 

@@ -6,10 +6,12 @@ mod form;
 
 use chat_core::channels::{self, ChannelContext, ChannelError, ChannelUpdate, IncludedChannels};
 use chat_core::event_log::realm_commit::RealmCommit;
-use chat_core::id::{ChannelId, MessageId};
+use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::messages::narrow::{NarrowCondition, NarrowTerm, ReadableMessageSelection};
+use chat_core::messages::notices::{self, ChannelChanges, ChannelNoticeOptions, SentNotices};
 use chat_core::model::channel::Channel;
 use chat_core::model::realm_change::RealmItemKind;
+use chat_core::people::bots;
 use chat_core::permission::access::{self, ChannelNotFound, ReadableHistory, may_see_subscribers};
 use chat_core::wire_format::channel::{ChannelStatistics, average_weekly_traffic, basic_channel_object};
 use serde::Serialize;
@@ -91,6 +93,23 @@ pub(crate) async fn decide<T>(
         Ok(decide(&env, commit)?)
     })
     .await
+}
+
+/// Takes a decision about channels as the caller, and sends the notices about it.
+pub(crate) async fn decide_and_report<T>(
+    call: &ApiCall<AuthenticatedCaller>,
+    about: impl IntoIterator<Item = ChannelId> + Send,
+    options: ChannelNoticeOptions,
+    decide_on: impl Fn(&ChannelContext<'_>, &mut RealmCommit) -> Result<T, ChannelError> + Send + Sync,
+) -> Result<(T, SentNotices), ApiError> {
+    let with_changes = |env: &ChannelContext<'_>, commit: &mut RealmCommit| {
+        let outcome = decide_on(env, commit)?;
+        Ok((outcome, ChannelChanges::of_commit(env.realm, commit)))
+    };
+    let (outcome, changes) = decide(call, about, with_changes).await?;
+    let ports = call.app.message_ports();
+    let sent = notices::report_channel_changes(&ports, &call.caller.user, &changes, options).await;
+    Ok((outcome, sent))
 }
 
 /// The parameters of `GET /streams`: which channels are listed.
@@ -193,7 +212,8 @@ async fn update(
     UpdateChannelParams(params): UpdateChannelParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let id = ChannelId(call.path_id("stream_id")?);
-    decide(&call, [id], |env, commit| channels::update_channel(env, id, &params, commit)).await?;
+    let options = ChannelNoticeOptions::default();
+    decide_and_report(&call, [id], options, |env, commit| channels::update_channel(env, id, &params, commit)).await?;
     Ok(ApiResponsePayload::empty())
 }
 
@@ -211,7 +231,7 @@ async fn members(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiRespon
     if !may_see_subscribers(realm, user, channel) {
         return Err(ChannelNotFound::Id(channel.id).into());
     }
-    let in_use = |id: &chat_core::id::UserId| realm.user(*id).is_some_and(|user| user.is_active);
+    let in_use = |id: &UserId| realm.user(*id).is_some_and(|user| user.is_active);
     let subscribers: Vec<_> = realm.subscribers(channel.id).filter(in_use).collect();
     ApiResponsePayload::from_payload(&json!({"subscribers": subscribers}))
 }
@@ -221,10 +241,27 @@ fn inside() -> Vec<SchemaMember> {
     vec![required_schema_member("subscribers", JsonSchema::list(JsonSchema::integer()))]
 }
 
-/// Returns the address messages can be mailed to. There is no way in for mail, so it is empty, as existing clients know
-/// it.
-async fn email_address(call: ApiCall<AuthenticatedCaller>, (): ()) -> Result<ApiResponsePayload, ApiError> {
+/// The parameters of `GET /streams/{stream_id}/email_address`.
+struct EmailAddressParams {
+    sender_id: Option<UserId>,
+}
+
+impl EndpointParams for EmailAddressParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self { sender_id: reader.optional::<JsonParam<UserId>>("sender_id")? })
+    }
+}
+
+/// Returns the address messages can be mailed to, as the caller or a bot that the caller administers. There is no way in
+/// for mail, so it is empty, as existing clients know it.
+async fn email_address(
+    call: ApiCall<AuthenticatedCaller>,
+    EmailAddressParams { sender_id }: EmailAddressParams,
+) -> Result<ApiResponsePayload, ApiError> {
     in_path(&call)?;
+    if let Some(sender_id) = sender_id.filter(|id| *id != call.caller.user_id()) {
+        bots::find_manageable_bot(&call.caller.realm, &call.caller.user, sender_id)?;
+    }
     ApiResponsePayload::from_payload(&json!({"email": ""}))
 }
 

@@ -9,6 +9,7 @@ use axum::http::Extensions;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use chat_core::event_log::realm_commit::RealmCommit;
+use chat_core::messages::notices;
 use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::user::check_password_strength;
 use chat_core::people::account::check_new_account;
@@ -153,7 +154,8 @@ async fn join(app: &AppState, link: InvitationLink, address: &str, fields: &Join
         password_hash: Some(app.passwords.hash(fields.password.clone()).await?),
         api_key: app.fresh_key()?,
     };
-    app.commit(|realm, commit| Ok(invitation::join_by_invitation(realm, &joining, commit)?)).await?;
+    let user_id = app.commit(|realm, commit| Ok(invitation::join_by_invitation(realm, &joining, commit)?)).await?;
+    notices::welcome_newcomer(&app.message_ports(), user_id).await;
     let login = Some((app.settings.base_url.as_str(), address));
     let text = "Open your app, and log in with your e-mail address and your password.";
     said(app, ("Welcome! Your account is made", text), login)

@@ -6,7 +6,9 @@ use chat_core::messages::delete;
 use chat_core::messages::edit::{
     self, MessageEditRequest, PropagateMode, message_edit_history, require_visible_edit_history,
 };
+use chat_core::messages::notices::MoveNotices;
 use chat_core::messages::readable_message::{self, ReadableMessage};
+use chat_core::messages::reports::{self, MAX_REPORT_DESCRIPTION_CHARS, MessageReport, ReportReason};
 use chat_core::permission::access::shows_read_receipt;
 use chat_core::permission::authentication::AccountLookup;
 use serde_json::json;
@@ -17,8 +19,8 @@ use crate::authentication::AuthenticatedCaller;
 use crate::error::ApiError;
 use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, required_schema_member};
 use crate::params::{
-    EndpointParams, EnumWordParam, JsonParam, ParamError, ParamReader, RawTextParamAllowingNul, TextParam,
-    TrimmedTextParam, WordEnum,
+    EndpointParams, EnumWordParam, JsonParam, MaxCharsParam, ParamError, ParamReader, RawTextParamAllowingNul,
+    TextParam, TrimmedTextParam, WordEnum,
 };
 use crate::routes::{Routes, get, no_members, patch, post};
 
@@ -38,18 +40,21 @@ pub(crate) fn routes() -> Routes {
             "/messages/{message_id}/read_receipts",
             get(endpoint(receipts).documented("Tell who has read a message.", readers)),
         )
+        .api(
+            "/messages/{message_id}/report",
+            post(endpoint(report).documented("Report a message to the moderators.", no_members)),
+        )
         .api("/streams/{stream_id}/delete_topic", post(topic))
 }
 
 /// What is to change of a message.
-///
-/// No messages of the server's own tell of a move, so the parameters that ask for them count as unsupported.
 pub(crate) struct EditParams {
     content: Option<String>,
     topic: Option<String>,
     channel_id: Option<i64>,
     propagate: Option<PropagateMode>,
     prev_content_sha256: Option<String>,
+    notices: MoveNotices,
 }
 
 impl WordEnum for PropagateMode {
@@ -65,6 +70,10 @@ impl EndpointParams for EditParams {
             channel_id: reader.optional::<JsonParam<i64>>("stream_id")?,
             propagate: reader.optional::<EnumWordParam<PropagateMode>>("propagate_mode")?,
             prev_content_sha256: reader.optional::<TextParam>("prev_content_sha256")?,
+            notices: MoveNotices {
+                in_old_topic: reader.optional_or::<JsonParam<bool>>("send_notification_to_old_thread", false)?,
+                in_new_topic: reader.optional_or::<JsonParam<bool>>("send_notification_to_new_thread", true)?,
+            },
         })
     }
 }
@@ -81,6 +90,7 @@ pub(crate) async fn patch_message(
         channel_id: params.channel_id.map(ChannelId),
         propagate: params.propagate,
         prev_content_sha256: params.prev_content_sha256.as_deref(),
+        notices: params.notices,
     };
     let detached = edit::edit_or_move_message(&call.app.message_ports(), &call.caller.user, id, request).await?;
     let unused = |attachment| AttachmentWithMessages { attachment, messages: Vec::new() }.to_wire_object();
@@ -145,6 +155,43 @@ pub(crate) async fn receipts(call: ApiCall<AuthenticatedCaller>, (): ()) -> Resu
 /// Returns the members of the response.
 fn readers() -> Vec<SchemaMember> {
     vec![required_schema_member("user_ids", JsonSchema::list(JsonSchema::integer()))]
+}
+
+impl WordEnum for ReportReason {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("spam", Self::Spam),
+        ("harassment", Self::Harassment),
+        ("inappropriate", Self::Inappropriate),
+        ("norms", Self::Norms),
+        ("other", Self::Other),
+    ];
+}
+
+/// The parameters of `POST /messages/{message_id}/report`.
+pub(crate) struct ReportParams {
+    reason: ReportReason,
+    description: String,
+}
+
+impl EndpointParams for ReportParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        type Description = MaxCharsParam<TextParam, MAX_REPORT_DESCRIPTION_CHARS>;
+        Ok(Self {
+            reason: reader.required::<EnumWordParam<ReportReason>>("report_type")?,
+            description: reader.optional_or::<Description>("description", String::new())?,
+        })
+    }
+}
+
+/// Reports a message to the moderators.
+pub(crate) async fn report(
+    call: ApiCall<AuthenticatedCaller>,
+    ReportParams { reason, description }: ReportParams,
+) -> Result<ApiResponsePayload, ApiError> {
+    let id = MessageId(call.path_id("message_id")?);
+    let report = MessageReport { reason, description: &description };
+    reports::report_message(&call.app.message_ports(), &call.caller.user, id, report).await?;
+    Ok(ApiResponsePayload::empty())
 }
 
 /// The parameters of `POST /streams/{stream_id}/delete_topic`.

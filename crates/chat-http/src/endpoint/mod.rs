@@ -38,6 +38,7 @@ pub(crate) mod profile_fields;
 pub(crate) mod push;
 pub(crate) mod reactions;
 pub(crate) mod register;
+pub(crate) mod reminders;
 pub(crate) mod scheduled_messages;
 pub(crate) mod server_settings;
 pub(crate) mod sessions;

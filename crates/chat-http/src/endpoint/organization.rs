@@ -35,7 +35,7 @@ impl EndpointParams for UpdateOrganizationParams {
                     reader.optional::<TextParam>(name)?.map(RealmSettingValue::from)
                 }
                 RealmSettingType::Switch(_) => reader.optional::<JsonParam<bool>>(name)?.map(RealmSettingValue::from),
-                RealmSettingType::Days(_) | RealmSettingType::Policy(_) => {
+                RealmSettingType::Days(_) | RealmSettingType::Policy(_) | RealmSettingType::Channel(_) => {
                     reader.optional::<JsonParam<i64>>(name)?.map(RealmSettingValue::from)
                 }
                 RealmSettingType::Limit(_) => {
@@ -54,6 +54,7 @@ impl EndpointParams for UpdateOrganizationParams {
                 RealmSettingType::Policy(policy) => JsonSchema::one_of_numbers(policy.numbers()),
                 RealmSettingType::Word(ref word) => JsonSchema::one_of_words(word.words.iter().copied()),
                 RealmSettingType::Switch(_)
+                | RealmSettingType::Channel(_)
                 | RealmSettingType::Limit(_)
                 | RealmSettingType::Keep(_)
                 | RealmSettingType::Group(_) => schema,
@@ -122,7 +123,10 @@ fn changed() -> Vec<SchemaMember> {
         RealmSettingType::Text(..) | RealmSettingType::Word(_) => JsonSchema::string(),
         RealmSettingType::Switch(_) => JsonSchema::boolean(),
         RealmSettingType::Limit(_) => JsonSchema::integer().nullable(),
-        RealmSettingType::Days(_) | RealmSettingType::Keep(_) | RealmSettingType::Policy(_) => JsonSchema::integer(),
+        RealmSettingType::Days(_)
+        | RealmSettingType::Keep(_)
+        | RealmSettingType::Policy(_)
+        | RealmSettingType::Channel(_) => JsonSchema::integer(),
         RealmSettingType::Group(_) => JsonSchema::reference_to("Permission"),
     };
     REALM_SETTINGS.iter().map(|setting| optional_schema_member(setting.name, value(&setting.kind))).collect()

@@ -9,13 +9,14 @@ use chat_core::channels::{
 use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::id::{ChannelId, UserId};
 use chat_core::messages::flag_update::{mark_left_channels_read, unread_in_left_channels};
+use chat_core::messages::notices::ChannelNoticeOptions;
 use chat_core::model::channel::Channel;
 use chat_core::model::email_address_visibility;
 use chat_core::permission::access;
 use chat_core::wire_format::subscription::{SubscriptionFields, subscription_object};
 use serde_json::{Map, Value, json};
 
-use super::channels::{IncludeSubscribersParam, decide, figures};
+use super::channels::{IncludeSubscribersParam, decide, decide_and_report, figures};
 use crate::api_call::{ApiCall, endpoint};
 use crate::api_response::ApiResponsePayload;
 use crate::authentication::AuthenticatedCaller;
@@ -77,14 +78,24 @@ fn listed() -> Vec<SchemaMember> {
     vec![required_schema_member("subscriptions", JsonSchema::list(JsonSchema::reference_to("Subscription")))]
 }
 
-impl EndpointParams for SubscribeRequest {
+/// The parameters of `POST /users/me/subscriptions`.
+struct SubscribeParams {
+    request: SubscribeRequest,
+    notices: ChannelNoticeOptions,
+}
+
+impl EndpointParams for SubscribeParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
+        let request = SubscribeRequest {
             channels: reader.required::<SubscribeTargetsParam>("subscriptions")?,
             principals: reader.optional_or::<PrincipalsParam>("principals", Principals::Caller)?,
             manner: new_channel_settings(reader)?,
             all_or_nothing: reader.optional_or::<JsonParam<bool>>("authorization_errors_fatal", true)?,
-        })
+        };
+        let announces = reader.optional_or::<JsonParam<bool>>("announce", false)?;
+        let tells_subscribers = reader.optional_or::<JsonParam<bool>>("send_new_subscription_messages", true)?;
+        let notices = ChannelNoticeOptions { announces, tells_subscribers };
+        Ok(Self { request, notices })
     }
 }
 
@@ -97,11 +108,16 @@ fn existing(call: &ApiCall<AuthenticatedCaller>, names: impl Iterator<Item = imp
 /// Puts the caller or others into channels; makes those that do not exist.
 async fn subscribe(
     call: ApiCall<AuthenticatedCaller>,
-    request: SubscribeRequest,
+    SubscribeParams { request, notices }: SubscribeParams,
 ) -> Result<ApiResponsePayload, ApiError> {
     let about = existing(&call, request.channels.iter().map(|target| &target.name));
-    let done = decide(&call, about, |env, commit| channels::subscribe_users(env, &request, commit)).await?;
-    ApiResponsePayload::from_payload(&entered(&done, request.all_or_nothing))
+    let enter = |env: &ChannelContext<'_>, commit: &mut RealmCommit| channels::subscribe_users(env, &request, commit);
+    let (done, sent) = decide_and_report(&call, about, notices, enter).await?;
+    let mut response = entered(&done, request.all_or_nothing);
+    if notices.tells_subscribers {
+        response.insert("new_subscription_messages_sent".to_owned(), sent.told_subscribers.into());
+    }
+    ApiResponsePayload::from_payload(&response)
 }
 
 fn entered(done: &SubscribeOutcome, all_or_nothing: bool) -> Map<String, Value> {
@@ -122,6 +138,7 @@ fn entered_schema() -> Vec<SchemaMember> {
         required_schema_member("subscribed", by_user()),
         required_schema_member("already_subscribed", by_user()),
         optional_schema_member("unauthorized", JsonSchema::list(JsonSchema::string())),
+        optional_schema_member("new_subscription_messages_sent", JsonSchema::boolean()),
     ]
 }
 
@@ -222,9 +239,11 @@ async fn change(
     };
     let leaving = existing(&call, delete.iter());
     let unread = unread_in_left_channels(&call.app.message_ports(), &[call.caller.user_id()], &leaving).await?;
-    let (come, gone) = decide(&call, about, both).await?;
+    let notices = ChannelNoticeOptions { announces: false, tells_subscribers: true };
+    let ((come, gone), sent) = decide_and_report(&call, about, notices, both).await?;
     mark_left_channels_read(&call.app.message_ports(), unread).await;
     let mut response = entered(&come, true);
+    response.insert("new_subscription_messages_sent".to_owned(), sent.told_subscribers.into());
     response.extend(left(&gone));
     ApiResponsePayload::from_payload(&response)
 }

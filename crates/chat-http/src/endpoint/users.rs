@@ -6,12 +6,14 @@ use std::sync::Arc;
 use chat_core::event_log::realm_commit::RealmCommit;
 use chat_core::id::{ChannelId, UserId};
 use chat_core::messages::narrow::{Anchor, MessageWindow, ReadableMessageSelection};
+use chat_core::messages::notices;
 use chat_core::model::email_address_visibility;
 use chat_core::model::realm_snapshot::RealmSnapshot;
 use chat_core::model::role::Role;
 use chat_core::model::user::{User, check_password_strength};
 use chat_core::people::account::{self, NewUser};
 use chat_core::people::custom_profile_fields::ProfileFieldValue as Reply;
+use chat_core::people::email_change;
 use chat_core::permission::access;
 use chat_core::permission::account_administration::{self, AccountChangeError};
 use chat_core::wire_format::{self, UserObjectFields};
@@ -174,12 +176,15 @@ async fn create(call: ApiCall<AuthenticatedCaller>, params: CreateUserParams) ->
         access::require_administrator(call.caller.account_in_realm(realm)?)?;
         Ok(account::create_account(realm, &new, commit)?)
     };
-    ApiResponsePayload::from_payload(&json!({"user_id": app.commit(decide).await?}))
+    let user_id = app.commit(decide).await?;
+    notices::welcome_newcomer(&app.message_ports(), user_id).await;
+    ApiResponsePayload::from_payload(&json!({"user_id": user_id}))
 }
 
 /// The parameters of `PATCH /users/{user_id}`.
 struct UpdateUserParams {
     full_name: Option<String>,
+    new_email: Option<String>,
     role: Option<Role>,
     answers: Vec<(i64, Option<Reply>)>,
 }
@@ -198,13 +203,14 @@ impl EndpointParams for UpdateUserParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
             full_name: reader.optional::<TextParam>("full_name")?,
+            new_email: reader.optional::<TextParam>("new_email")?,
             role: reader.optional::<JsonParam<EnumNumberJson<Role>>>("role")?.map(|EnumNumberJson(role)| role),
             answers: reader.optional_or::<ProfileAnswersParam>("profile_data", Vec::new())?,
         })
     }
 }
 
-/// Changes a user's name, role and answers to profile fields, together or not at all. Bots answer none.
+/// Changes a user's name, address, role and answers to profile fields, together or not at all. Bots answer none.
 async fn update(call: ApiCall<AuthenticatedCaller>, params: UpdateUserParams) -> Result<ApiResponsePayload, ApiError> {
     let user_id = named(&call)?.id;
     let channels: Vec<ChannelId> = match params.role {
@@ -218,6 +224,10 @@ async fn update(call: ApiCall<AuthenticatedCaller>, params: UpdateUserParams) ->
         if let Some(role) = params.role.filter(|role| *role != user.role) {
             account_administration::may_set_role(realm, call.caller.account_in_realm(realm)?, &user, role)?;
             user = account::set_user_role(realm, &user, role, &figures, commit);
+        }
+        if let Some(address) = &params.new_email {
+            let caller = call.caller.account_in_realm(realm)?;
+            user = email_change::replace_address(realm, (caller, &user), address, commit)?;
         }
         // Not specified; existing servers pass a blank name over, and their clients send one that was not changed.
         if let Some(full_name) = params.full_name.as_ref().filter(|name| !name.trim().is_empty()) {

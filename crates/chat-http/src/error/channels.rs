@@ -23,6 +23,7 @@ pub(super) fn channel(error: &ChannelError) -> ErrorResponse {
         | ChannelError::Openness
         | ChannelError::DefaultMadePrivate
         | ChannelError::PrivateMadeDefault
+        | ChannelError::ModerationChannelNotPrivate
         | ChannelError::NoSuchGroup
         | ChannelError::SystemGroupRequired
         | ChannelError::GroupRefused(_)

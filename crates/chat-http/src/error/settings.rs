@@ -1,7 +1,9 @@
 //! The part of the table for what people choose for themselves and administrators for all.
 
+use chat_core::messages::reports::ReportError;
 use chat_core::messages::topic_visibility_policy::TopicVisibilityPolicyError;
 use chat_core::organization::settings::OrganizationError;
+use chat_core::people::email_change::AddressReplacementError;
 use chat_core::people::personal_settings::alert_words::AlertWordError;
 use chat_core::people::personal_settings::muted_users::MuteError;
 use chat_core::people::personal_settings::navigation_view::NavigationViewError;
@@ -41,6 +43,12 @@ pub enum SettingChangeError {
     /// A navigation view stays as it is.
     #[error(transparent)]
     NavigationView(#[from] NavigationViewError),
+    /// A user is not given another address.
+    #[error(transparent)]
+    AddressReplacement(#[from] AddressReplacementError),
+    /// A message is not reported, because of a setting of the organization or of what the report says.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// The organization stays as it is.
     #[error(transparent)]
     Organization(#[from] OrganizationError),
@@ -77,6 +85,13 @@ pub(super) fn error_response(error: &SettingChangeError) -> ErrorResponse {
             | NavigationViewError::Taken
             | NavigationViewError::TooMany,
         )
+        | SettingChangeError::AddressReplacement(
+            AddressReplacementError::NotAuthorized
+            | AddressReplacementError::NotAllowed(_)
+            | AddressReplacementError::Malformed
+            | AddressReplacementError::Refused(_),
+        )
+        | SettingChangeError::Report(ReportError::Disabled | ReportError::NotExplained)
         | SettingChangeError::Preference(_) => bad_request(BAD_REQUEST, error),
     }
 }
@@ -91,6 +106,8 @@ fn of_organization(error: &OrganizationError) -> ErrorResponse {
         | OrganizationError::TooSmall(_)
         | OrganizationError::BadLimit { .. }
         | OrganizationError::UnknownWord(_)
+        | OrganizationError::NoChannel(_)
+        | OrganizationError::ModerationChannelNotPrivate
         | OrganizationError::NotListed(_) => bad_request(BAD_REQUEST, error),
     }
 }
@@ -106,6 +123,18 @@ pub(super) fn group_setting(error: &GroupSettingError) -> ErrorResponse {
         | GroupSettingError::NoSubgroup(_)
         | GroupSettingError::NoUser(_)
         | GroupSettingError::GroupRefused { .. } => bad_request(BAD_REQUEST, error),
+    }
+}
+
+impl From<AddressReplacementError> for ApiError {
+    fn from(error: AddressReplacementError) -> Self {
+        SettingChangeError::from(error).into()
+    }
+}
+
+impl From<ReportError> for ApiError {
+    fn from(error: ReportError) -> Self {
+        SettingChangeError::from(error).into()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The part of the table for what is not a message yet, or not any more.
 
 use chat_core::messages::draft::SavedDraftError;
+use chat_core::messages::reminders::ReminderError;
 use chat_core::messages::scheduled::ScheduledMessageError;
 use chat_core::people::typing_notifications::TypingError;
 use http::StatusCode;
@@ -34,6 +35,14 @@ pub(super) fn scheduled(error: &ScheduledMessageError) -> ErrorResponse {
         | ScheduledMessageError::NotInFuture
         | ScheduledMessageError::TooLate
         | ScheduledMessageError::TooMany => bad_request(BAD_REQUEST, error),
+    }
+}
+
+/// Reminders.
+pub(super) fn reminder(error: ReminderError) -> ErrorResponse {
+    match error {
+        ReminderError::NoneSuch => ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, error),
+        ReminderError::TooMany | ReminderError::NoteTooLong => bad_request(BAD_REQUEST, error),
     }
 }
 

@@ -46,6 +46,8 @@ impl From<MessageWorkflowError> for ApiError {
             MessageWorkflowError::Compose(error) => error.into(),
             MessageWorkflowError::Draft(error) => error.into(),
             MessageWorkflowError::Scheduled(error) => error.into(),
+            MessageWorkflowError::Reminder(error) => error.into(),
+            MessageWorkflowError::Report(error) => error.into(),
             MessageWorkflowError::Edit(error) => error.into(),
             MessageWorkflowError::Delete(error) => error.into(),
             MessageWorkflowError::Reaction(error) => error.into(),

@@ -166,7 +166,7 @@ fn typing_edit() -> Vec<SchemaMember> {
     integers(["sender_id", "message_id"]).chain([required_schema_member("recipient", recipient)]).collect()
 }
 
-fn drafts_and_files() -> [EventKind; 9] {
+fn drafts_and_files() -> [EventKind; 11] {
     let used = || {
         required_schema_member(
             "upload_space_used",
@@ -183,6 +183,8 @@ fn drafts_and_files() -> [EventKind; 9] {
         ("drafts", Some("add"), list("drafts", "Draft")),
         ("drafts", Some("update"), vec![required_schema_member("draft", JsonSchema::reference_to("Draft"))]),
         ("drafts", Some("remove"), integers(["draft_id"]).collect()),
+        ("reminders", Some("add"), list("reminders", "Reminder")),
+        ("reminders", Some("remove"), integers(["reminder_id"]).collect()),
         ("scheduled_messages", Some("add"), list("scheduled_messages", "ScheduledMessage")),
         (
             "scheduled_messages",

@@ -9,7 +9,7 @@ use crate::json_schema::{JsonSchema, SchemaMember, optional_schema_member, requi
 
 /// All of them, by their names.
 pub(super) fn all() -> Map<String, Value> {
-    let named: [(&str, JsonSchema); 22] = [
+    let named: [(&str, JsonSchema); 23] = [
         ("Attachment", attachment()),
         ("Channel", JsonSchema::object(channel())),
         ("ChannelFolder", channel_folder()),
@@ -26,6 +26,7 @@ pub(super) fn all() -> Map<String, Value> {
         ("Reaction", reaction()),
         ("Refusal", error_schema()),
         ("SavedSnippet", saved_snippet()),
+        ("Reminder", reminder()),
         ("ScheduledMessage", scheduled_message()),
         ("Status", status()),
         ("Subscription", JsonSchema::object(subscription())),
@@ -304,6 +305,16 @@ fn scheduled_message() -> JsonSchema {
         ),
     ];
     let numbers = integers(["scheduled_message_id", "scheduled_delivery_timestamp"]);
+    JsonSchema::object(numbers.chain(texts(["content", "rendered_content"])).chain(more))
+}
+
+fn reminder() -> JsonSchema {
+    let more = [
+        required_schema_member("type", JsonSchema::one_of_words(["private"])),
+        required_schema_member("to", JsonSchema::list(JsonSchema::integer())),
+        required_schema_member("failed", JsonSchema::boolean()),
+    ];
+    let numbers = integers(["reminder_id", "scheduled_delivery_timestamp", "reminder_target_message_id"]);
     JsonSchema::object(numbers.chain(texts(["content", "rendered_content"])).chain(more))
 }
 

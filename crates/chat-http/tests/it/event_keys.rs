@@ -11,7 +11,7 @@ use crate::startup::{CHANNEL, SUBSCRIPTION, assert_typed};
 use crate::test_app::{NOW_S, Person, TestApp};
 
 /// Each type with its operation, and the keys.
-const KEYS: [(&str, &str); 74] = [
+const KEYS: [(&str, &str); 76] = [
     ("message", "message:object flags:list"),
     (
         "update_message",
@@ -40,6 +40,8 @@ const KEYS: [(&str, &str); 74] = [
     ("drafts add", "drafts:list"),
     ("drafts update", "draft:object"),
     ("drafts remove", "draft_id:int"),
+    ("reminders add", "reminders:list"),
+    ("reminders remove", "reminder_id:int"),
     ("scheduled_messages add", "scheduled_messages:list"),
     ("scheduled_messages update", "scheduled_message:object"),
     ("scheduled_messages remove", "scheduled_message_id:int"),
@@ -98,7 +100,7 @@ const KEYS: [(&str, &str); 74] = [
 const REACTION: &str = "emoji_name:text emoji_code:text reaction_type:text user_id:int message_id:int user:object";
 
 /// What is inside some of them: type and operation, the key of the object or of the list of objects, and its keys.
-const INSIDE: [(&str, &str, &str); 27] = [
+const INSIDE: [(&str, &str, &str); 28] = [
     ("reaction add", "user", "user_id:int email:text full_name:text"),
     ("typing start", "sender", "user_id:int email:text"),
     ("attachment add", "attachment", "id:int name:text path_id:text size:int create_time:int messages:list"),
@@ -141,6 +143,7 @@ const INSIDE: [(&str, &str, &str); 27] = [
         "user_id:int full_name:text email:text bot_type:int is_active:bool avatar_url:text owner_id:int
          default_sending_stream:text? default_events_register_stream:text? default_all_public_streams:bool services:list",
     ),
+    ("reminders add", "reminders", REMINDER),
     ("scheduled_messages add", "scheduled_messages", SCHEDULED),
     ("scheduled_messages update", "scheduled_message", SCHEDULED),
     (
@@ -152,6 +155,8 @@ const INSIDE: [(&str, &str, &str); 27] = [
     ("custom_profile_fields", "fields", "id:int name:text type:int hint:text field_data:text order:int required:bool"),
 ];
 
+const REMINDER: &str = "reminder_id:int type:text to:list content:text rendered_content:text
+    scheduled_delivery_timestamp:int failed:bool reminder_target_message_id:int";
 const SCHEDULED: &str = "scheduled_message_id:int type:text content:text rendered_content:text
     scheduled_delivery_timestamp:int failed:bool";
 
@@ -293,6 +298,11 @@ async fn own_things(app: &TestApp, sam: &Person) {
     let id = number(&does(app, ada, "POST /scheduled_messages", &later).await, "scheduled_message_id");
     does(app, ada, &format!("PATCH /scheduled_messages/{id}"), &[("content", "y")]).await;
     does(app, ada, &format!("DELETE /scheduled_messages/{id}"), &[]).await;
+    let note = [("type", "direct"), ("to", "[9]"), ("content", "x")];
+    let message = number(&does(app, ada, "POST /messages", &note).await, "id").to_string();
+    let later = [("message_id", message.as_str()), ("scheduled_delivery_timestamp", at.as_str())];
+    let id = number(&does(app, ada, "POST /reminders", &later).await, "reminder_id");
+    does(app, ada, &format!("DELETE /reminders/{id}"), &[]).await;
     does(app, ada, "POST /users/me/status", &[("status_text", "here"), ("emoji_name", "smile"), ("away", "true")])
         .await;
     does(app, sam, "POST /users/me/presence", &[("status", "active")]).await;

@@ -63,6 +63,7 @@ fn another(name: &str, preset: UserSettingDefault) -> Value {
         ("emojiset", _) => json!("twitter"),
         ("web_animate_image_previews", _) => json!("never"),
         ("web_home_view", _) => json!("recent_topics"),
+        ("resolved_topic_notice_auto_read_policy", _) => json!("always"),
         (_, UserSettingDefault::Word(word)) => json!(format!("{word}-2")),
     }
 }

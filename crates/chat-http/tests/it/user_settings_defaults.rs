@@ -11,7 +11,7 @@ const PATH: &str = "PATCH /realm/user_settings_defaults";
 const TYPES: &str = r#"["realm_user_settings_defaults"]"#;
 
 /// Every parameter, with a value that a new realm does not have.
-const ALL: [(&str, &str); 57] = [
+const ALL: [(&str, &str); 58] = [
     ("dense_mode", "true"),
     ("starred_message_counts", "false"),
     ("receives_typing_notifications", "false"),
@@ -49,6 +49,7 @@ const ALL: [(&str, &str); 57] = [
     ("send_read_receipts", "false"),
     ("web_navigate_to_sent_message", "false"),
     ("hide_ai_features", "true"),
+    ("resolved_topic_notice_auto_read_policy", "never"),
     ("web_left_sidebar_show_channel_folders", "false"),
     ("web_left_sidebar_unreads_count_summary", "false"),
     ("web_suggest_update_timezone", "false"),

@@ -95,6 +95,11 @@ pub(super) const FILL: &[&str] = &[
         "INSERT INTO scheduled_message (id, user_id, users, topic, content, html, client, read_by_sender, due_s, revision)
         SELECT i, i % 1000 + 1, '', '', '', '', '', 1, i, i FROM step"
     ),
+    numbered!(
+        "5000",
+        "INSERT INTO reminder (id, user_id, message_id, note, content, html, due_s)
+        SELECT i, i % 1000 + 1, i, '', '', '', i FROM step"
+    ),
     numbered!("5000", "INSERT INTO draft (id, user_id, document) SELECT i, i % 1000 + 1, '{}' FROM step"),
     numbered!(
         "5000",

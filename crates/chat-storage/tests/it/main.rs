@@ -40,6 +40,8 @@ mod realm;
 #[cfg(test)]
 mod recent;
 #[cfg(test)]
+mod reminders;
+#[cfg(test)]
 mod resumable_uploads;
 #[cfg(test)]
 mod scheduled;

@@ -17,6 +17,7 @@ use crate::model::realm_permission::RealmPermission;
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::organization::settings::{REALM_SETTINGS, RealmSettingType};
+use crate::organization::system_bots::SystemBot;
 use crate::wire_format::user_settings;
 
 /// The number of the one organization.
@@ -30,7 +31,7 @@ pub(super) fn users(realm: &RealmSnapshot) -> impl Iterator<Item = &User> {
 
 /// Bots that every original server has, under these addresses. They belong to no organization there. Imports of former
 /// versions made ordinary bots of them.
-const SYSTEM_BOTS: [&str; 3] = ["notification-bot@zulip.com", "welcome-bot@zulip.com", "emailgateway@zulip.com"];
+const SYSTEM_BOTS: [&str; 3] = [SystemBot::Notification.email(), SystemBot::Welcome.email(), "emailgateway@zulip.com"];
 
 /// Returns whether the account stands for a bot that an original server has already.
 fn is_system_bot(user: &User) -> bool {
@@ -278,6 +279,7 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm, unnamed: &mut U
                 | RealmSettingType::Group(..)
                 | RealmSettingType::Policy(..)
                 | RealmSettingType::Word(_)
+                | RealmSettingType::Channel(_)
         )
     };
     for setting in REALM_SETTINGS.iter().filter(|setting| is_plain(&setting.kind) && setting.name != "mandatory_topics")
@@ -287,6 +289,9 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm, unnamed: &mut U
         }
     }
     let rules = &organization.rules;
+    row.insert("new_stream_announcements_stream".to_owned(), json!(rules.new_channel_announcements));
+    row.insert("signup_announcements_stream".to_owned(), json!(rules.signup_announcements));
+    row.insert("moderation_request_channel".to_owned(), json!(rules.moderation_requests));
     let topics_policy = if rules.mandatory_topics { TOPICS_NEEDED } else { TOPICS_FREE };
     row.insert("topics_policy".to_owned(), topics_policy.into());
     let visibility = rules.edit_history_visibility;
@@ -326,6 +331,7 @@ const OF_GROUP: [&str; 5] =
 /// Returns what an account is, and its preferences, which are columns too.
 fn user_row(realm: &RealmSnapshot, user: &User) -> Value {
     let mut row = user_settings::user_settings_of(realm, user);
+    codes::number_preferences(&mut row);
     let address = original_address(user);
     let shown = if user.public_email() == user.email.as_str() { address.clone() } else { user.public_email() };
     let is = json!({

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::organization::{REALM, users};
 use super::{ExportWriteError, OrganizationExport, channel_recipient};
 use crate::id::ChannelId;
-use crate::import_export::import::export_tables::codes::UNKNOWN_CLIENT;
+use crate::import_export::import::export_tables::codes::{self, UNKNOWN_CLIENT};
 use crate::model::realm_change::{RealmItemKind, UserItemKind};
 use crate::model::realm_snapshot::RealmSnapshot;
 use crate::model::user::User;
@@ -13,7 +13,9 @@ use crate::wire_format::{realm_and_user_items, user_settings};
 
 impl OrganizationExport<'_> {
     pub(super) fn organization_items(&mut self, realm: &RealmSnapshot) -> Result<(), ExportWriteError> {
-        self.put_numbered("zerver_realmuserdefault", Value::Object(user_settings::default_user_settings(realm)))?;
+        let mut defaults = user_settings::default_user_settings(realm);
+        codes::number_preferences(&mut defaults);
+        self.put_numbered("zerver_realmuserdefault", Value::Object(defaults))?;
         for (id, _) in realm.realm_items(RealmItemKind::DefaultChannel) {
             self.put_numbered("zerver_defaultstream", json!({"stream": id}))?;
         }

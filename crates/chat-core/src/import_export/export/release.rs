@@ -24,9 +24,10 @@ pub enum OriginalServerRelease {
 const ADMINISTRATORS: i64 = 2;
 
 /// Preferences that came after 9.2.
-const PREFERENCES_SINCE_9_2: [&str; 5] = [
+const PREFERENCES_SINCE_9_2: [&str; 6] = [
     "allow_private_data_export",
     "hide_ai_features",
+    "resolved_topic_notice_auto_read_policy",
     "web_left_sidebar_show_channel_folders",
     "web_left_sidebar_unreads_count_summary",
     "web_suggest_update_timezone",

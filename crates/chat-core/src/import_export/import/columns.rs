@@ -54,9 +54,8 @@ const COLUMNS: &[(&str, &str, ColumnPolicy)] = &[
     ("zerver_realm", "media_preview_size", Usual(&["100"])),
     (
         "zerver_realm",
-        "new_stream_announcements_stream signup_announcements_stream zulip_update_announcements_stream \
-         notifications_stream signup_notifications_stream moderation_request_channel deactivated_redirect \
-         upload_quota_gb custom_upload_quota_gb",
+        "zulip_update_announcements_stream notifications_stream signup_notifications_stream \
+         deactivated_redirect upload_quota_gb custom_upload_quota_gb",
         Usual(&[]),
     ),
     ("zerver_realm", "enable_read_receipts", Restricts(&["true"])),
@@ -153,7 +152,8 @@ const REALM: &str = "id name description date_created deactivated string_id uuid
     push_notifications_enabled push_notifications_enabled_end_timestamp icon_source icon_version logo_source logo_version \
     night_logo_source night_logo_version plan_type max_invites _max_invites first_visible_message_id \
     zulip_update_announcements_level scheduled_deletion_date demo_organization_scheduled_deletion_date \
-    mandatory_topics allow_edit_history authentication_methods owner_full_content_access message_visibility_trash";
+    mandatory_topics allow_edit_history authentication_methods owner_full_content_access message_visibility_trash \
+    new_stream_announcements_stream signup_announcements_stream moderation_request_channel";
 const USER: &str = "id realm delivery_email email full_name is_active is_bot bot_type bot_owner role is_realm_admin \
     is_guest is_api_super_user date_joined timezone avatar_source avatar_version avatar_hash long_term_idle password \
     api_key uuid recipient last_login last_active_message_id last_reminder groups user_permissions is_superuser is_staff \

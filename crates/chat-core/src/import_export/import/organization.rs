@@ -61,9 +61,10 @@ pub fn convert_organization(
     let ids: BTreeSet<UserId> = users.iter().map(|user| user.id).collect();
     let largest = largest(tables);
     let groups = Groups::read(tables, &ids, largest.saturating_add(1).., report);
-    let realm = Realm { images: images(row, pictures, report), ..realm(row, &groups, report) };
+    let mut realm = Realm { images: images(row, pictures, report), ..realm(row, &groups, report) };
     columns::report(&tables.columns, &groups, report);
     let channels = channels(tables, &groups, &ids, report)?;
+    announcement_channels(row, &channels, &mut realm.rules);
     let mut organization = ImportedOrganization {
         head: EventId(head(tables, survey)),
         changes: vec![RealmChange::Realm(Box::new(realm))],
@@ -253,6 +254,19 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut TransferReport)
     permissions(row, groups, &mut realm.rules, report);
     report.count_transferred("organizations", 1);
     realm
+}
+
+/// Sets the channels of announcements and of reports; not those that are archived.
+fn announcement_channels(row: &Map<String, Value>, channels: &[Channel], rules: &mut RealmPermissionSettings) {
+    let channel = |column: &str| {
+        let id = ChannelId(row.get(column)?.as_i64()?);
+        channels.iter().find(|channel| channel.id == id && !channel.is_archived)
+    };
+    let named = |column: &str| channel(column).map(|channel| channel.id);
+    rules.new_channel_announcements = named("new_stream_announcements_stream");
+    rules.signup_announcements = named("signup_announcements_stream");
+    let private = channel("moderation_request_channel").filter(|channel| channel.privacy.is_invite_only());
+    rules.moderation_requests = private.map(|channel| channel.id);
 }
 
 /// Returns which earlier states of messages are shown; a number that is none here shows nothing.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::TransferReport;
-use super::export_tables::{RealmTables, UserStatusRow};
+use super::export_tables::{RealmTables, UserStatusRow, codes};
 use super::files::{self, ImportedImageUrls};
 use super::organization::clean;
 use crate::id::{ChannelId, UserId};
@@ -156,10 +156,17 @@ fn answer(kind: ProfileFieldType, text: &str, users: &BTreeSet<UserId>) -> Optio
     }
 }
 
+/// The columns with words where preferences have them.
+fn named(columns: &Map<String, Value>) -> Map<String, Value> {
+    let mut columns = columns.clone();
+    codes::name_preferences(&mut columns);
+    columns
+}
+
 fn preferences(tables: &RealmTables, changes: &mut Vec<RealmChange>, report: &mut TransferReport) {
     let (mut users, mut refused) = (0, 0);
     for row in &tables.users {
-        let (chosen, wrong) = fitting(PreferenceScope::Own, &row.all);
+        let (chosen, wrong) = fitting(PreferenceScope::Own, &named(&row.all));
         refused += wrong;
         if !chosen.is_empty() {
             users += 1;
@@ -167,7 +174,7 @@ fn preferences(tables: &RealmTables, changes: &mut Vec<RealmChange>, report: &mu
         }
     }
     if let Some(row) = tables.user_defaults.first() {
-        let (chosen, wrong) = fitting(PreferenceScope::Newcomers, row);
+        let (chosen, wrong) = fitting(PreferenceScope::Newcomers, &named(row));
         refused += wrong;
         changes.push(item(RealmItemKind::UserDefaults, 0, Value::Object(chosen)));
     }

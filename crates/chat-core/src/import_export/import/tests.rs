@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::export_tables::{MessageFile, RealmTables};
+use super::export_tables::{MessageFile, RealmTables, codes};
 use super::*;
 use crate::event_log::event::LogRecord;
 use crate::id::UserGroupId;
@@ -287,7 +287,7 @@ fn a_choice_of_the_organization_that_is_not_kept_is_named_with_its_value() {
         ("invite_required", json!(false)),
         ("enable_spectator_access", json!(true)),
         ("enable_guest_user_indicator", json!(false)),
-        ("new_stream_announcements_stream", json!(20)),
+        ("zulip_update_announcements_stream", json!(20)),
         ("a_column_of_a_later_release", json!("x")),
     ];
     for (restricts, (column, value)) in
@@ -446,4 +446,17 @@ fn the_log_of_an_import_goes_on_like_any_other() {
     let realm = loaded();
     let next = LogRecord::new(EventId(104), 40, Vec::new(), None);
     assert_eq!((realm.log_position(), realm.after_record(&next).log_position()), (EventId(103), EventId(104)));
+}
+
+#[test]
+fn a_preference_that_is_a_number_in_an_export_is_a_word_here() {
+    for (number, word) in [(1, "always"), (2, "except_followed"), (3, "never")] {
+        let mut columns = serde_json::Map::new();
+        columns.insert("resolved_topic_notice_auto_read_policy".to_owned(), json!(number));
+        let before = columns.clone();
+        codes::name_preferences(&mut columns);
+        assert_eq!(columns["resolved_topic_notice_auto_read_policy"], json!(word));
+        codes::number_preferences(&mut columns);
+        assert_eq!(columns, before);
+    }
 }

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::text::rewritten;
-use super::{EditContext, EditPlan, MessageEditError, MessageEditRequest, RenderedText, apply, companions, plan};
+use super::{
+    EditContext, EditPlan, MessageEditError, MessageEditRequest, RenderedText, apply, companions, only_resolves, plan,
+};
 use crate::event_log::decision_queue::{MAX_DECISION_ATTEMPTS, StaleDecisionError};
 use crate::files::Attachment;
 use crate::id::MessageId;
 use crate::markdown::WildcardMentionScope;
 use crate::messages::channel_activity;
+use crate::messages::notices::{self, CompletedMove, MoveNotices};
 use crate::messages::readable_message::{self, ReadableMessage};
 use crate::messages::store::{MessageEdit, MessageEditOutcome};
 use crate::messages::topic_visibility_policy::automatic_policies::{self, MovedTopic};
@@ -44,7 +47,7 @@ pub async fn edit_or_move_message(
                 channel_activity::after_message(ports, channel_id).await;
             }
             if let Some(moved) = moved_topic {
-                automatic_policies::after_moving(ports, &found.message, &moved).await;
+                after_moving(ports, &found, (&moved, request.notices)).await;
             }
             return Ok(detached_uploads);
         }
@@ -52,7 +55,28 @@ pub async fn edit_or_move_message(
     Err(StaleDecisionError("a message").into())
 }
 
-/// Returns the edit that is requested, of the message as it is now; and where its topic goes, when all of it moves.
+/// Moves the visibility policies of a topic that moved, and reports the move.
+async fn after_moving(
+    ports: &MessageWorkflowContext<'_>,
+    found: &ReadableMessage,
+    (moved, wanted): (&MovedTopic, MoveNotices),
+) {
+    let message = &found.message;
+    if moved.is_whole_topic {
+        automatic_policies::after_moving(ports, message, moved).await;
+    }
+    let Recipient::Channel(from) = message.recipient else { return };
+    let completed = CompletedMove {
+        from: (from, &message.topic),
+        to: (moved.channel_id, &moved.topic),
+        messages: moved.messages,
+        is_whole_topic: moved.is_whole_topic,
+        only_resolves: from == moved.channel_id && only_resolves(&message.topic, &moved.topic),
+    };
+    notices::report_move(ports, &found.user, &completed, wanted).await;
+}
+
+/// Returns the edit that is requested, of the message as it is now; and where messages move.
 async fn decide(
     ports: &MessageWorkflowContext<'_>,
     found: &ReadableMessage,
@@ -71,9 +95,9 @@ async fn decide(
         let all = ports.messages.conversation_messages_from(&from, MessageId(0)).await?;
         moves = companions(realm, user, message, (to, &all, now_s))?;
         topic_links = object::topic_link_objects(&to.topic, &ports.render_contexts.get_or_compile(realm));
-        let moves_all = moves.len() == all.len();
-        moved_topic =
-            moves_all.then(|| MovedTopic { channel_id: to.channel_id, topic: to.topic.clone(), messages: moves.len() });
+        let (messages, is_whole_topic) = (moves.len(), moves.len() == all.len());
+        let topic = to.topic.clone();
+        moved_topic = Some(MovedTopic { channel_id: to.channel_id, topic, messages, is_whole_topic });
     }
     let around = EditContext { text: text.as_ref(), moves: &moves, topic_links: &topic_links, now_s };
     Ok((apply(realm, user, message, (&plan, around)), moved_topic))

@@ -14,16 +14,16 @@ use super::{
 };
 use crate::event_log::decision_queue::{MAX_DECISION_ATTEMPTS, StaleDecisionError};
 use crate::messages::channel_activity;
-use crate::messages::compose::{ComposedMessage, RequestedRecipient, SendRequest};
+use crate::messages::compose::ComposedMessage;
+use crate::messages::notices::{Notice, compose_notice};
 use crate::messages::send::compose_message;
 use crate::messages::topic_visibility_policy::automatic_policies::{self, SentTopic};
 use crate::messages::workflow_context::{MessageWorkflowContext, MessageWorkflowError};
+use crate::organization::system_bots::SystemBot;
 use crate::permission::authentication;
 
 /// Messages of one look. When there are so many, there may be more.
 const AT_ONCE: usize = 100;
-/// The program that notices name as the one they were sent with.
-const CLIENT: &str = "Server";
 /// The reason that a sender is given for a message on which the server panics.
 const PANICKED: &str = "Internal server error";
 
@@ -114,8 +114,8 @@ async fn compose_due(
     Ok(compose_message(ports, &realm, sender, message.to_send_request()).await?)
 }
 
-/// Not specified how a sender learns of it. No account here speaks for the server, so the notice is, unread, among the
-/// messages they send to themselves; a sender who cannot have any, because their account is closed, gets none.
+/// Returns the end of a scheduled message that is refused. The Notification Bot writes to its sender; without it, the
+/// notice is among the messages that the sender sends to themselves. A sender whose account is closed gets none.
 async fn failed(
     ports: &MessageWorkflowContext<'_>,
     message: &ScheduledMessage,
@@ -124,17 +124,9 @@ async fn failed(
     let realm = ports.snapshot();
     let sender = realm.user(message.user_id).filter(|user| user.is_active);
     let Some(sender) = sender else { return Ok(ScheduledMessageEnd::Failed { failure, notice: None }) };
-    let content = message.failure_notice(&failure);
-    let to = [message.user_id];
-    let request = SendRequest {
-        to: RequestedRecipient::Ids(&to),
-        content: &content,
-        client: CLIENT,
-        read_by_sender: false,
-        local: None,
-        widget: None,
-    };
-    let notice = match compose_message(ports, &realm, sender, request).await.map_err(DueError::from) {
+    let author = SystemBot::Notification.find(&realm).unwrap_or(sender);
+    let notice = Notice::to_user(message.user_id, message.failure_notice(&failure));
+    let notice = match compose_notice(ports, &realm, author, &notice).await.map_err(DueError::from) {
         Ok(composed) => Some(Box::new(composed.message)),
         Err(DueError::Failed(failure)) => return Err(failure),
         Err(DueError::Refused(_)) => None,

@@ -40,7 +40,7 @@ impl SentTopic {
     }
 }
 
-/// The place that all messages of a topic moved to.
+/// The place that messages of a topic moved to.
 #[derive(Debug)]
 pub(crate) struct MovedTopic {
     /// The channel there.
@@ -49,6 +49,8 @@ pub(crate) struct MovedTopic {
     pub(crate) topic: String,
     /// How many messages moved.
     pub(crate) messages: usize,
+    /// Whether they are all messages that the topic had.
+    pub(crate) is_whole_topic: bool,
 }
 
 /// Applies the automatic policies after a message was sent. Returns how the sender follows its topic from then on,

@@ -122,7 +122,7 @@ pub fn request_email_change(
 }
 
 /// Whether the address could be a user's. One that is thrown away has other words here than where an account is made.
-fn check(realm: &RealmSnapshot, address: &str) -> Result<(), EmailChangeError> {
+pub(super) fn check(realm: &RealmSnapshot, address: &str) -> Result<(), EmailChangeError> {
     account::check_signup_email(realm, address).map_err(|refused| match refused {
         AccountChangeError::Disposable => EmailChangeError::Disposable,
         other => other.into(),
@@ -160,7 +160,15 @@ pub fn confirm_email_change(
 ) -> Result<(), EmailChangeError> {
     let (user, address) = find_email_change_by_link(realm, link, commit.at_s)?;
     check(realm, &address)?;
-    let after = User { email: address, ..user.clone() };
+    replace_email(realm, user, &address, commit);
+    let (kind, key) = (UserItemKind::NewAddress, String::new());
+    commit.changes.push(RealmChange::UserItem { user_id: user.id, kind, key, document: None });
+    Ok(())
+}
+
+/// Gives the user the address, notifies users who may see it, and writes to the old address.
+pub(super) fn replace_email(realm: &RealmSnapshot, user: &User, address: &str, commit: &mut RealmCommit) -> User {
+    let after = User { email: address.to_owned(), ..user.clone() };
     let readers = realm.users().filter(|reader| after.shows_email_to(reader)).map(|reader| reader.id);
     let event = update(user.id, "delivery_email", after.email.as_str().into());
     commit.events.push(NewEvent { audience: EventAudience::from_users(readers), ..event });
@@ -171,10 +179,8 @@ pub fn confirm_email_change(
         }
     }
     commit.mail.push(farewell(realm, user, &after.email));
-    commit.changes.push(RealmChange::User(Box::new(after)));
-    let (kind, key) = (UserItemKind::NewAddress, String::new());
-    commit.changes.push(RealmChange::UserItem { user_id: user.id, kind, key, document: None });
-    Ok(())
+    commit.changes.push(RealmChange::User(Box::new(after.clone())));
+    after
 }
 
 fn letter(realm: &RealmSnapshot, user: &User, address: &str, link: &str) -> OutgoingEmail {

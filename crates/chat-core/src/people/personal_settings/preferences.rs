@@ -269,6 +269,7 @@ pub fn preference_range(name: &str) -> PreferenceRange {
         "web_line_height_percent" => PreferenceRange::Between(1, 1_000),
         "web_animate_image_previews" => PreferenceRange::Words(&["always", "on_hover", "never"]),
         "web_home_view" => PreferenceRange::Words(&["recent_topics", "inbox", "all_messages"]),
+        "resolved_topic_notice_auto_read_policy" => PreferenceRange::Words(&["always", "except_followed", "never"]),
         "emojiset" => PreferenceRange::ListedWords(&["google", "twitter", "text", "google-blob"]),
         "default_language" => PreferenceRange::Language,
         "notification_sound" => PreferenceRange::Name,

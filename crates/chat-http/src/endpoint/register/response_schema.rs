@@ -97,13 +97,15 @@ const SWITCHES: [&str; 19] = [
     "has_zoom_token",
 ];
 
-const NUMBERS: [&str; 44] = [
+const NUMBERS: [&str; 47] = [
     "user_id",
     "max_message_id",
     "max_stream_name_length",
     "max_stream_description_length",
     "max_channel_folder_name_length",
     "max_channel_folder_description_length",
+    "max_bulk_new_subscription_messages",
+    "max_reminder_note_length",
     "max_topic_length",
     "max_message_length",
     "max_file_upload_size_mib",
@@ -124,6 +126,7 @@ const NUMBERS: [&str; 44] = [
     "realm_video_chat_provider",
     "realm_new_stream_announcements_stream_id",
     "realm_signup_announcements_stream_id",
+    "realm_moderation_request_channel_id",
     "realm_create_public_stream_policy",
     "realm_create_private_stream_policy",
     "realm_create_web_public_stream_policy",
@@ -182,7 +185,7 @@ const GROUP_SETTINGS: [&str; 24] = [
 ];
 
 /// Lists of objects that have names.
-const LISTS: [(&str, &str); 15] = [
+const LISTS: [(&str, &str); 16] = [
     ("streams", "Channel"),
     ("realm_default_streams", "Channel"),
     ("subscriptions", "Subscription"),
@@ -193,6 +196,7 @@ const LISTS: [(&str, &str); 15] = [
     ("cross_realm_bots", "User"),
     ("realm_user_groups", "UserGroup"),
     ("drafts", "Draft"),
+    ("reminders", "Reminder"),
     ("scheduled_messages", "ScheduledMessage"),
     ("custom_profile_fields", "ProfileField"),
     ("channel_folders", "ChannelFolder"),

@@ -232,6 +232,7 @@ pub(super) async fn domain(is_deactivated: bool) -> (ChatComponents, TempDir) {
         widgets: Arc::<ChatStore>::clone(&store),
         drafts: Arc::<ChatStore>::clone(&store),
         scheduled: Arc::<ChatStore>::clone(&store),
+        reminders: Arc::<ChatStore>::clone(&store),
         typing: Arc::<ChatStore>::clone(&store),
         files: Arc::new(NoFiles),
         attachments: Arc::<ChatStore>::clone(&store),

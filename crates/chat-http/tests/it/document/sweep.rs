@@ -156,6 +156,19 @@ async fn writing(sweep: &mut Sweep<'_>, channel: &str, other: i64) {
     sweep.does(&format!("DELETE /scheduled_messages/{id}"), &[]).await;
 }
 
+async fn reminders_and_reports(sweep: &mut Sweep<'_>) {
+    let (message, due) = (sweep.message("hi").await, (NOW_S + 10_000).to_string());
+    let later = [("message_id", message.as_str()), ("scheduled_delivery_timestamp", due.as_str())];
+    let id = sweep.number("POST /reminders", &later, "reminder_id").await;
+    sweep.does("GET /reminders", &[]).await;
+    sweep.does(&format!("DELETE /reminders/{id}"), &[]).await;
+    let private = [("name", "moderators"), ("subscribers", "[9]"), ("invite_only", "true")];
+    let there = sweep.app.call(&sweep.who, "POST /channels/create", &private).await.success()["id"].to_string();
+    let there = [("moderation_request_channel_id", there.as_str())];
+    sweep.app.call(&sweep.who, "PATCH /realm", &there).await.success();
+    sweep.does(&format!("POST /messages/{message}/report"), &[("report_type", "spam")]).await;
+}
+
 async fn channels(sweep: &mut Sweep<'_>, channel: &str) {
     let id = [("stream_id", channel)];
     sweep.does("GET /streams", &[]).await;
@@ -322,7 +335,7 @@ async fn uploads(sweep: &mut Sweep<'_>) {
 
 #[tokio::test]
 async fn every_operation_refuses_what_is_wrong_and_does_what_is_right() {
-    let app = TestApp::found().await;
+    let app = TestApp::with_system_bots().await;
     let document = super::of(&app).await;
     let other = app.person("bob", Role::Member).await;
     let mut sweep = Sweep { app: &app, document, who: app.ada.clone(), done: BTreeSet::new(), calls: Vec::new() };
@@ -331,6 +344,7 @@ async fn every_operation_refuses_what_is_wrong_and_does_what_is_right() {
     events(&mut sweep).await;
     messages(&mut sweep, &channel).await;
     writing(&mut sweep, &channel, other.id).await;
+    reminders_and_reports(&mut sweep).await;
     channels(&mut sweep, &channel).await;
     users(&mut sweep, other.id).await;
     devices(&mut sweep).await;

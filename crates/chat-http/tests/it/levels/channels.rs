@@ -423,3 +423,19 @@ async fn level_323_a_message_that_is_moved_into_a_channel_makes_it_recently_acti
     app.call(&app.ada, &format!("PATCH /messages/{message}"), &[("stream_id", &place)]).await.success();
     assert!(active());
 }
+
+#[tokio::test]
+async fn level_335_the_address_of_a_channel_is_asked_for_as_a_sender_whom_the_caller_may_be() {
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let bot = [("full_name", "Weather"), ("short_name", "weather")];
+    let bot = app.call(&app.ada, "POST /bots", &bot).await.success()["user_id"].to_string();
+    let general = app.realm().channel_by_name("general").unwrap().id;
+    let ask = async |who: &Person, sender: &str| {
+        app.call(who, &format!("GET /streams/{general}/email_address"), &[("sender_id", sender)]).await
+    };
+    assert_eq!(ask(&app.ada, &bot).await.success()["email"], json!(""));
+    ask(&sam, &sam.id.to_string()).await.success();
+    ask(&sam, &bot).await.refused("Insufficient permission");
+    ask(&sam, "9").await.refused("No such bot");
+}

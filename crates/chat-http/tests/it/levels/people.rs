@@ -1,10 +1,12 @@
 //! Users, groups and channels.
 
+use chat_core::id::UserId;
+use chat_core::model::realm_change::{RealmChange, UserItemKind};
 use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::file_store::form;
-use crate::personal::{bot, close, heard, listen, mark};
+use crate::personal::{bot, close, heard, listen, mark, put};
 use crate::test_app::{NOW_S, Person, TestApp};
 
 #[tokio::test]
@@ -384,4 +386,34 @@ async fn level_356_channels_are_listed_that_the_caller_knows_or_reads() {
     assert_eq!(listed(&admin, readable).await, ["general", "sandbox"]);
     assert_eq!(listed(&app.ada, readable).await, ["general", "sandbox", "hidden"]);
     assert_eq!((listed(&gus, all).await, listed(&gus, readable).await), (Vec::new(), Vec::new()));
+}
+
+#[tokio::test]
+async fn level_313_an_administrator_whom_the_operator_lets_gives_others_addresses() {
+    let app = TestApp::found().await;
+    let boss = app.person("boss", Role::Administrator).await;
+    let sam = app.person("sam", Role::Member).await;
+    let give = async |who: &Person, to: i64, address: &str| {
+        app.call(who, &format!("PATCH /users/{to}"), &[("new_email", address)]).await
+    };
+    let before = mark(&app);
+    let refusal = "User not authorized to change user emails";
+    give(&boss, sam.id, "new@example.org").await.refused(refusal);
+    assert_eq!(mark(&app), before);
+    let document = Some(json!({}));
+    let (kind, key) = (UserItemKind::AddressAdministrator, String::new());
+    put(&app, vec![RealmChange::UserItem { user_id: UserId(boss.id), kind, key, document }]).await;
+    let queue = listen(&app, &app.ada, r#"["realm_user"]"#, &[]).await;
+    let before = mark(&app);
+    give(&boss, sam.id, "nowhere").await.refused("Invalid new email address.");
+    give(&boss, sam.id, &boss.email).await.refused("New email value error: Email 'boss@example.org' already in use");
+    give(&boss, app.ada.id, "new@example.org").await.refused("Must be an organization owner");
+    assert_eq!(mark(&app), before);
+    give(&boss, sam.id, "new@example.org").await.success();
+    let told = |key: &str| json!({"type": "realm_user", "op": "update", "person": {"user_id": sam.id, key: "new@example.org"}});
+    let heard = heard(&app, &queue).await;
+    assert_eq!(heard[..2], [told("delivery_email"), told("new_email")], "{heard:?}");
+    assert_eq!(app.call(&boss, "GET /users/new@example.org", &[]).await.success()["user"]["user_id"], json!(sam.id));
+    let moved = Person { email: "new@example.org".to_owned(), ..sam };
+    app.call(&moved, "GET /users/me", &[]).await.success();
 }

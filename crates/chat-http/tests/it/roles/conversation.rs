@@ -10,6 +10,7 @@ use ErrorResponse::{
 
 const NO_CHANNEL: ErrorResponse = NotGuests("Invalid channel ID");
 const NOT_THEIRS: &str = "You don't have permission to delete this message";
+const NO_REPORTS: &str = "Moderation request channel must be specified to enable message reporting.";
 const TO_SQUARE: [(&str, &str); 4] =
     [("type", "channel"), ("to", "{square}"), ("topic", "t {number}"), ("content", "x")];
 const WINDOW: [(&str, &str); 3] = [("anchor", "newest"), ("num_before", "5"), ("num_after", "0")];
@@ -49,6 +50,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("DELETE /messages/{others}", &[], AdministratorsElse(NOT_THEIRS)),
     row("GET /messages/{others}/history", &[], All),
     row("GET /messages/{others}/read_receipts", &[], All),
+    row("POST /messages/{others}/report", &[("report_type", "spam")], None(NO_REPORTS)),
     row("POST /messages/{others}/reactions", &[("emoji_name", "tada")], All),
     row("DELETE /messages/{reacted}/reactions", &[("emoji_name", "tada")], All),
     row("POST /submessage", &[("message_id", "{poll}"), ("msg_type", "widget"), ("content", VOTE)], All),
@@ -74,6 +76,9 @@ pub(crate) const ROWS: &[Row] = &[
     row("POST /navigation_views", &[("fragment", "inbox"), ("is_pinned", "true")], All),
     row("PATCH /navigation_views/{view}", &[("is_pinned", "true")], All),
     row("DELETE /navigation_views/{view}", &[], All),
+    row("GET /reminders", &[], All),
+    row("POST /reminders", &[("message_id", "{others}"), ("scheduled_delivery_timestamp", "{soon}")], All),
+    row("DELETE /reminders/{reminder}", &[], All),
     row("GET /scheduled_messages", &[], All),
     row("POST /scheduled_messages", &SCHEDULED, All),
     row("PATCH /scheduled_messages/{scheduled}", &[("content", "y")], All),

@@ -91,8 +91,8 @@ impl RoleFixtures {
             "topic" => self.said(app, &app.ada).await.1,
             "queue" => text(&self.call(app, caller, "POST /register", &[]).await["queue_id"]),
             "channel" | "entered" => self.place(app, caller, name).await,
-            "draft" | "scheduled" | "snippet" | "view" | "attachment" | "file" | "muted" | "reacted" | "poll"
-            | "apple" | "google" => self.own(app, caller, name).await,
+            "draft" | "scheduled" | "reminder" | "snippet" | "view" | "attachment" | "file" | "muted" | "reacted"
+            | "poll" | "apple" | "google" => self.own(app, caller, name).await,
             "person" | "present" | "gone" | "bot" => self.somebody(app, name).await,
             _ => self.of_realm(app, caller, name).await,
         }
@@ -134,6 +134,11 @@ impl RoleFixtures {
                 let at = ("scheduled_delivery_timestamp", at.as_str());
                 let parameters = [("type", "direct"), ("to", to.as_str()), ("content", "x"), at];
                 text(&self.call(app, caller, "POST /scheduled_messages", &parameters).await["scheduled_message_id"])
+            }
+            "reminder" => {
+                let (message, at) = (self.said(app, &app.ada).await.0, SOON_S.to_string());
+                let parameters = [("message_id", message.as_str()), ("scheduled_delivery_timestamp", at.as_str())];
+                text(&self.call(app, caller, "POST /reminders", &parameters).await["reminder_id"])
             }
             "snippet" => {
                 let parameters = [("title", "x"), ("content", "y")];

@@ -3,6 +3,8 @@
 //! # Source
 //! Not specified; those existing servers use, held against `zerver/models/` of the public repository zulip/zulip.
 
+use serde_json::{Map, Value};
+
 use crate::model::channel::ChannelPostPolicy;
 use crate::model::group::SystemGroup;
 use crate::model::message::MessageFlag;
@@ -99,6 +101,27 @@ pub(crate) fn writers(policy: ChannelPostPolicy) -> SystemGroup {
         ChannelPostPolicy::Administrators => SystemGroup::Administrators,
         ChannelPostPolicy::FullMembers => SystemGroup::FullMembers,
         ChannelPostPolicy::Moderators => SystemGroup::Moderators,
+    }
+}
+
+/// A preference that is a word here and a number in an export.
+const NUMBERED_PREFERENCE: &str = "resolved_topic_notice_auto_read_policy";
+/// The words of [`NUMBERED_PREFERENCE`] in the order of their numbers, from 1.
+const NUMBERED_WORDS: [&str; 3] = ["always", "except_followed", "never"];
+
+/// Replaces the words of preferences by the numbers that exports have for them.
+pub(crate) fn number_preferences(columns: &mut Map<String, Value>) {
+    let Some(value) = columns.get_mut(NUMBERED_PREFERENCE) else { return };
+    let place = NUMBERED_WORDS.iter().position(|word| *value == *word);
+    *value = place.map_or(Value::Null, |place| (place + 1).into());
+}
+
+/// Replaces the numbers of preferences in an export by their words; a number of none stays.
+pub(crate) fn name_preferences(columns: &mut Map<String, Value>) {
+    let Some(value) = columns.get_mut(NUMBERED_PREFERENCE) else { return };
+    let place = value.as_u64().and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
+    if let Some(word) = place.and_then(|place| NUMBERED_WORDS.get(place)) {
+        *value = (*word).into();
     }
 }
 

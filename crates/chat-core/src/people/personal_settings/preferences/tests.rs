@@ -39,8 +39,9 @@ const OTHER_INTEGERS: [&str; 5] = [
     "demote_inactive_streams",
     "realm_name_in_email_notifications_policy",
 ];
-const WORDS: [(&str, &[&str]); 3] = [
+const WORDS: [(&str, &[&str]); 4] = [
     ("web_home_view", &["recent_topics", "inbox", "all_messages"]),
+    ("resolved_topic_notice_auto_read_policy", &["always", "except_followed", "never"]),
     ("emojiset", &["google", "twitter", "text", "google-blob"]),
     ("web_animate_image_previews", &["always", "on_hover", "never"]),
 ];

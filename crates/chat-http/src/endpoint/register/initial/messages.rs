@@ -2,6 +2,7 @@
 
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::messages::narrow::{Anchor, MessageWindow, ReadableMessageSelection};
+use chat_core::messages::reminders::Reminder;
 use chat_core::messages::scheduled::ScheduledMessage;
 use chat_core::messages::{draft, flag_update, topic_visibility_policy};
 use chat_core::model::message::{MessageFlag, Recipient};
@@ -31,6 +32,9 @@ pub(super) async fn add(request: &InitialStateRequest<'_>, state: &mut InitialSt
     }
     if wants("scheduled_messages") {
         state.put("scheduled_messages", scheduled(request).await?);
+    }
+    if wants("reminders") {
+        state.put("reminders", reminders(request).await?);
     }
     if wants("drafts") {
         state.put("drafts", drafts(request).await?);
@@ -68,6 +72,13 @@ async fn scheduled(request: &InitialStateRequest<'_>) -> Result<Value, ApiError>
     let scheduled = request.app.scheduled.scheduled_messages_of_user(request.user.id).await?;
     let shown = scheduled.iter().filter(|message| message.id.0 <= request.realm.log_position().0);
     Ok(shown.map(ScheduledMessage::to_wire_object).collect())
+}
+
+/// As [`scheduled`].
+async fn reminders(request: &InitialStateRequest<'_>) -> Result<Value, ApiError> {
+    let reminders = request.app.reminders.reminders_of_user(request.user.id).await?;
+    let shown = reminders.iter().filter(|reminder| reminder.id.0 <= request.realm.log_position().0);
+    Ok(shown.map(Reminder::to_wire_object).collect())
 }
 
 /// As [`scheduled`].

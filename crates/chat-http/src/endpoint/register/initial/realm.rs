@@ -1,15 +1,19 @@
 //! The organization and the server's own bounds.
 
+use chat_core::id::ChannelId;
 use chat_core::limits::{
     MAX_CHANNEL_DESCRIPTION_CHARS, MAX_CHANNEL_FOLDER_DESCRIPTION_CHARS, MAX_CHANNEL_FOLDER_NAME_CHARS,
     MAX_CHANNEL_NAME_CHARS, MAX_MESSAGE_CHARS, MAX_PASSWORD_CHARS, MAX_TOPIC_CHARS, MIN_PASSWORD_CHARS,
 };
+use chat_core::messages::notices::MAX_NOTICES_PER_REQUEST;
+use chat_core::messages::reminders::MAX_REMINDER_NOTE_CHARS;
 use chat_core::model::group::SystemGroup;
 use chat_core::model::organization_image::OrganizationImage;
 use chat_core::model::realm::{EditHistoryVisibility, RealmPermissionSettings};
 use chat_core::model::realm_permission::RealmPermission;
 use chat_core::organization::permission_settings;
 use chat_core::organization::policy_numbers::PolicyNumbers;
+use chat_core::organization::settings::NO_CHANNEL;
 use chat_core::people::custom_profile_fields::ExternalAccountType;
 use chat_core::people::presence;
 use chat_core::wire_format;
@@ -18,9 +22,6 @@ use serde_json::json;
 use super::{InitialState, InitialStateRequest};
 use crate::endpoint::uploads::thumbnails;
 use crate::endpoint::{bots, emoji_data, organization_images, pictures};
-
-/// No channel is meant.
-const NO_CHANNEL: i64 = -1;
 
 pub(super) fn identity(request: &InitialStateRequest<'_>, state: &mut InitialState) {
     let Some(realm) = request.realm.realm() else { return };
@@ -55,6 +56,8 @@ pub(super) fn limits(request: &InitialStateRequest<'_>, state: &mut InitialState
         "max_stream_description_length": MAX_CHANNEL_DESCRIPTION_CHARS,
         "max_channel_folder_name_length": MAX_CHANNEL_FOLDER_NAME_CHARS,
         "max_channel_folder_description_length": MAX_CHANNEL_FOLDER_DESCRIPTION_CHARS,
+        "max_bulk_new_subscription_messages": MAX_NOTICES_PER_REQUEST,
+        "max_reminder_note_length": MAX_REMINDER_NOTE_CHARS,
         "max_topic_length": MAX_TOPIC_CHARS,
         "max_message_length": MAX_MESSAGE_CHARS,
         "max_file_upload_size_mib": request.app.settings.uploads.max_mib(),
@@ -142,8 +145,9 @@ pub(super) fn numbers(request: &InitialStateRequest<'_>, state: &mut InitialStat
         "realm_video_chat_provider": 0,
         "realm_upload_quota_mib": request.app.settings.uploads.quota_mib(),
         "realm_push_notifications_enabled_end_timestamp": null,
-        "realm_new_stream_announcements_stream_id": NO_CHANNEL,
-        "realm_signup_announcements_stream_id": NO_CHANNEL,
+        "realm_new_stream_announcements_stream_id": channel_number(rules.new_channel_announcements),
+        "realm_signup_announcements_stream_id": channel_number(rules.signup_announcements),
+        "realm_moderation_request_channel_id": channel_number(rules.moderation_requests),
         "realm_jitsi_server_url": null,
         "server_jitsi_server_url": null,
         // The older name has a text always; an empty one stands for no server.
@@ -178,6 +182,10 @@ pub(super) fn choices(_: &InitialStateRequest<'_>, state: &mut InitialState) {
         "server_supported_permission_settings": permission_settings::supported_permission_settings(),
         "server_thumbnail_formats": thumbnails::formats(),
     }));
+}
+
+fn channel_number(id: Option<ChannelId>) -> i64 {
+    id.map_or(NO_CHANNEL, |id| id.0)
 }
 
 fn rules(request: &InitialStateRequest<'_>) -> RealmPermissionSettings {
