@@ -55,8 +55,8 @@ pub trait EmailQueueStore: Send + Sync {
     /// found only by looking. A letter of another node, or of a time before, is found by looking.
     async fn wait_for_new_email(&self);
 
-    /// Claims e-mails that are due, the oldest first, at most `limit`. Nobody else gets them before `until_s`, in unix
-    /// seconds, by when the claimant has sent them or is gone.
+    /// Claims e-mails that are due, the oldest first, at most `limit`. No other worker gets them before `until_s`, in
+    /// unix seconds, by when the claimant has sent them or is gone.
     async fn claim_due_emails(&self, now_s: i64, until_s: i64, limit: i64) -> Result<Vec<ClaimedEmail>, StoreError>;
 
     /// Removes an e-mail from the queue after it was sent or given up.

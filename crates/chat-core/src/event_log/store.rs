@@ -113,7 +113,7 @@ pub trait EventQueueStore: Send + Sync {
     /// Registers a queue.
     async fn register_queue(&self, queue: EventQueue) -> Result<(), StoreError>;
 
-    /// Returns the queue of that id, whoever owns it, without I/O if it was requested in the last minutes. A queue
+    /// Returns the queue of that id, of any owner, without I/O if it was requested in the last minutes. A queue
     /// deleted on another node is still found for a moment, at most the second that a lost connection takes to return.
     async fn find_queue(&self, id: &str) -> Result<Option<Arc<EventQueue>>, StoreError>;
 

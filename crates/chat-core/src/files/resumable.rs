@@ -23,7 +23,7 @@ const ABANDONED_AT_ONCE: i64 = 100;
 /// Characters of an upload's id.
 const ID_CHARS: usize = 32;
 
-/// The id of an unfinished upload: 32 letters and digits that nobody can guess.
+/// The id of an unfinished upload: 32 random letters and digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ResumableUploadId(String);
 

@@ -262,7 +262,7 @@ pub enum AddDraftsOutcome {
 #[async_trait]
 pub trait DraftStore: Send + Sync {
     /// Stores drafts of a user and notifies their clients. `decided_at` is [`RealmSnapshot::changed_at`] of the state
-    /// that allowed it: whoever turns that off in the meantime leaves none behind.
+    /// that allowed it: when the user turns that off in the meantime, no draft is left behind.
     async fn add_drafts(
         &self,
         user_id: UserId,

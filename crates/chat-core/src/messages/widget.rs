@@ -16,7 +16,7 @@ use crate::model::message::{Message, Submessage, WIDGET_SUBMESSAGE_TYPE};
 
 /// The maximum number of characters of a submessage. Not specified; it is a vote or a line.
 pub const MAX_SUBMESSAGE_CHARS: usize = 1_000;
-/// The maximum number of submessages of one message. Not specified; all of them are shown with it, whoever reads it.
+/// The maximum number of submessages of one message. Not specified; all of them are shown with it to every reader.
 pub const MAX_SUBMESSAGES_PER_MESSAGE: usize = 2_000;
 
 /// The reason why a submessage or widget is refused.

@@ -46,7 +46,7 @@ macro_rules! permissions {
     };
 }
 
-/// A permission of members that nobody may have too.
+/// A permission of members that may also be given to no one (`role:nobody`).
 const fn of_members(name: &'static str, default: SystemGroup) -> GroupSettingRule {
     GroupSettingRule::new(name, NOT_GUESTS, default)
 }

@@ -291,7 +291,7 @@ impl RealmSnapshot {
 
     /// Returns an id that no realm item of the kind has had. Ids follow the log, so the id of a removed item is not
     /// reused and never means another item. Numbers follow the log, so that the number of one that was removed is not
-    /// given again: whoever still knows it means no other thing.
+    /// given again: an old reference to it means no other item.
     #[must_use]
     pub fn new_realm_item_id(&self, kind: RealmItemKind) -> i64 {
         let largest = self.realm_items(kind).map(|(id, _)| id).last().unwrap_or(0);

@@ -66,8 +66,8 @@ pub enum BotKind {
     IncomingWebhook,
     /// 3: is notified about mentions by HTTP.
     OutgoingWebhook,
-    /// A bot of the server itself, which speaks for it: 1 on the wire, and `is_system_bot`. Nobody signs in as it, and
-    /// nobody manages it.
+    /// A bot of the server itself, which speaks for it: 1 on the wire, and `is_system_bot`. No one signs in as it, and
+    /// no user manages it.
     System,
 }
 

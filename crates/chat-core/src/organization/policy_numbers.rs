@@ -17,7 +17,7 @@ const PLAIN: &[(i64, SystemGroup)] = &[
     (3, SystemGroup::FullMembers),
     (4, SystemGroup::Moderators),
 ];
-/// Numbers of policies that may be nobody's.
+/// Numbers of policies that may be given to no one.
 const OR_NOBODY: &[(i64, SystemGroup)] = &[
     (1, SystemGroup::Members),
     (2, SystemGroup::Administrators),

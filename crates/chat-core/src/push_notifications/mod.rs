@@ -24,9 +24,9 @@ const TOKEN_MAX_BYTES: usize = 4_096;
 /// Bytes of the name of an app, at most.
 const APP_ID_MAX_BYTES: usize = 255;
 /// The maximum number of push devices of one user; the one registered longest ago makes room for a new one. Not
-/// specified; nobody carries more.
+/// specified; people carry fewer.
 pub const MAX_PUSH_DEVICES_PER_USER: i64 = 100;
-/// The seconds for which sent push notifications are remembered, to withdraw them: 30 days. Not specified; what nobody
+/// The seconds for which sent push notifications are remembered, to withdraw them: 30 days. Not specified; what no user
 /// read by then stays on the device, and the records stay bounded.
 pub const SENT_NOTIFICATION_RETENTION_S: i64 = 30 * 24 * 3_600;
 /// The maximum number of messages that one push notification withdraws, as it has 4 KiB at most. Not specified; as

@@ -57,7 +57,7 @@ impl MessageJson {
 /// The text shows names that may change after the message was written. So it is kept with the place in the log up to
 /// which it holds ([`RealmSnapshot::names_changed_at`]), and made again for another one.
 ///
-/// One that nobody keeps ([`MessageWithCachedJson::without_cache`]) is read once, so of it the form that is asked for
+/// One that is not cached ([`MessageWithCachedJson::without_cache`]) is read once, so of it the form that is asked for
 /// is written and no text is made.
 #[derive(Debug)]
 pub struct MessageWithCachedJson {

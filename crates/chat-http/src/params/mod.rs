@@ -2,7 +2,7 @@
 //!
 //! An endpoint's parameters are a struct that implements [`EndpointParams`]: one line for each of them, which says its
 //! name, its [`ParamDecoder`] and what happens when it is absent. The [`ParamReader`] remembers what was asked for, so
-//! what the endpoint does not support falls out by difference, and nobody has to list it.
+//! what the endpoint does not support falls out by difference, without a list of it.
 //!
 //! ```
 //! use chat_http::params::{

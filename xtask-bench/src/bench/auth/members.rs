@@ -1,7 +1,7 @@
 //! What an app of a member costs: the redirect with a code, the tokens for it, and their renewal.
 //!
 //! Fifty members have signed in and allowed one public app with PKCE by the pages a browser shows; what is measured is
-//! what comes after that, day after day. They take turns, because nobody has 32 browsers that ask at the same moment,
+//! what comes after that, day after day. They take turns, because no user has 32 browsers that ask at the same moment,
 //! which would wait for each other at the member's one grant. Every redirect finds the stored grant and leaves a code,
 //! every code begins a family of refresh tokens, every renewal replaces one: each is committed before its answer. No
 //! identity token is asked for, so that the one signature is the access token's. Beside each stands the bare server

@@ -1,16 +1,16 @@
 //! What a crowd at the sign-in page does to the token requests of Clients.
 //!
-//! A token by secret is asked for by the clock, first with nobody else there, then while 1,000 people have sent their
+//! A token by secret is asked for by the clock, first without other requests, then while 1,000 people have sent their
 //! password and wait for it to be checked; the moment in which all of them arrive at once is left out. The delay counts
-//! from the moment a request was due to its answer, and whoever asks goes before all others of the machine where that
-//! is allowed, and sleeps until there is an answer: real callers have cores of their own, and one that looked every 100
-//! µs took 7 % of the one core that a crowd leaves and stopped what was served there. Each figure is the middle of
-//! eleven slices, because one moment in which others have the machine decides the slowest hundredth of a slice, and
-//! slices alone and beside a crowd are taken in turn, because the machine is not as fast in one half minute as in the
-//! next. A crowd goes away after its slice, and the next one is of other people. They have names the server does not
-//! know, which costs it the same hash as names it knows, and come from forty addresses of this machine, because
-//! attempts are limited by address and by account. Here alone nothing is bound to a core: a password is checked beside
-//! requests, not in their stead.
+//! from the moment a request was due to its answer, and the client goes before all other processes of the machine where
+//! that is allowed, and sleeps until there is an answer: real callers have cores of their own, and one that looked
+//! every 100 µs took 7 % of the one core that a crowd leaves and stopped what was served there. Each figure is the
+//! middle of eleven slices, because one moment in which others have the machine decides the slowest hundredth of a
+//! slice, and slices alone and beside a crowd are taken in turn, because the machine is not as fast in one half minute
+//! as in the next. A crowd goes away after its slice, and the next one is of other people. They have names the server
+//! does not know, which costs it the same hash as names it knows, and come from forty addresses of this machine,
+//! because attempts are limited by address and by account. Here alone nothing is bound to a core: a password is checked
+//! beside requests, not in their stead.
 
 use std::{
     net::{IpAddr, Ipv4Addr},

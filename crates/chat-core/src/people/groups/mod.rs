@@ -1,7 +1,8 @@
 //! Making, changing, filling and removing user groups: decisions that become commits.
 //!
 //! Who may make groups is a choice of the realm, and so is who may change all of them. Of those who may make groups,
-//! moderators and above change any, and others those they are in. The groups of the system are changed by nobody: who stands in them follows from roles.
+//! moderators and above change any, and others those they are in. The groups of the system cannot be changed: their
+//! members follow from roles.
 
 mod create;
 mod members;
@@ -172,7 +173,7 @@ fn changeable_in_use<'a>(
 /// Checks whether the caller may have users join the group.
 ///
 /// # Errors
-/// When there is no such group in use, or the caller may not change it; nobody changes a group of the system.
+/// When there is no such group in use, or the caller may not change it; a group of the system cannot be changed.
 pub(crate) fn may_add_members(
     realm: &RealmSnapshot,
     caller: &User,

@@ -140,7 +140,7 @@ impl InviteOutcome {
 /// invitations changed.
 ///
 /// # Errors
-/// See [`InvitationError`]; nobody is invited then.
+/// See [`InvitationError`]; no one is invited then.
 ///
 /// # Source
 /// Specification, `POST /invites`. Not specified: who is invited already is invited again, and either link works until

@@ -126,7 +126,7 @@ pub enum InvitationEnd {
     Used,
 }
 
-/// The reason why nobody is invited, or an invitation is not changed.
+/// The reason why no one is invited, or an invitation is not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvitationError {
     /// The caller is not who may.

@@ -99,7 +99,7 @@ impl PreferenceScope {
 }
 
 /// Changes preferences of the user; notifies their own clients, and others of what concerns them. Values that are set
-/// already are reported to nobody.
+/// already are not reported.
 ///
 /// # Errors
 /// See [`PreferenceError`]; nothing is chosen then.

@@ -327,7 +327,7 @@ async fn level_394_a_channel_has_the_number_of_its_active_subscribers_and_events
     let queue = listen(&app, &sam, TYPES, &[]).await;
     let id = gather(&app, "plans", &[&app.ada, &eve], &[]).await;
     let told = heard(&app, &queue).await;
-    // Nobody is in a channel that is created; the next event tells who is.
+    // A channel that is created has no subscribers; the next event names them.
     assert_eq!(kinds(&told), ["stream create", "subscription peer_add"]);
     assert_eq!((&told[0]["streams"][0]["subscriber_count"], &told[1]["user_ids"]), (&json!(0), &json!([9, eve.id])));
     let own = listen(&app, &sam, TYPES, &[]).await;

@@ -82,7 +82,7 @@ pub(crate) fn bot_number(kind: BotKind) -> i64 {
 }
 
 /// Returns who may write to a channel, by the system group that may. There are fewer ways to say that here;
-/// nobody may write who could not. Says also whether it is the same.
+/// no user may write who could not before. Says also whether it is the same.
 pub(crate) fn post_policy(group: Option<SystemGroup>) -> (ChannelPostPolicy, bool) {
     match group {
         Some(SystemGroup::Everyone | SystemGroup::Internet) => (ChannelPostPolicy::Everyone, true),
