@@ -124,13 +124,13 @@ pub fn make_organization_logo(file: &[u8]) -> Result<EncodedPicture, PictureErro
     encoded(&fitted(Cursor::new(file), LOGO_SIDES)?, PictureFormat::Png)
 }
 
-/// Makes a thumbnail of a picture: scaled down to `wish`, or in its own size when that is smaller; of an animation, of
+/// Makes a thumbnail of a picture: scaled down to `spec`, or in its own size when that is smaller; of an animation, of
 /// its first frame.
 ///
 /// # Errors
 /// See [`PictureError`].
-pub fn make_thumbnail(file: impl BufRead + Seek, wish: ThumbnailSpec) -> Result<EncodedPicture, PictureError> {
-    encoded(&fitted(file, (wish.max_width, wish.max_height))?, wish.format)
+pub fn make_thumbnail(file: impl BufRead + Seek, spec: ThumbnailSpec) -> Result<EncodedPicture, PictureError> {
+    encoded(&fitted(file, (spec.max_width, spec.max_height))?, spec.format)
 }
 
 /// Returns the picture the right way up, within those sides and not larger than it came.

@@ -114,13 +114,13 @@ fn an_icon_is_square_and_a_logo_keeps_its_proportions_within_its_bounds() {
 
 #[test]
 fn a_thumbnail_keeps_proportions_and_is_never_larger_than_the_picture() {
-    for wish in THUMBNAIL_SPECS {
+    for spec in THUMBNAIL_SPECS {
         let of = |width, height| {
-            let made = make_thumbnail(Cursor::new(file(&drawn(width, height), PictureFormat::Png)), wish).unwrap();
-            assert_eq!(known(&made.bytes).format, wish.format);
+            let made = make_thumbnail(Cursor::new(file(&drawn(width, height), PictureFormat::Png)), spec).unwrap();
+            assert_eq!(known(&made.bytes).format, spec.format);
             size(&made.bytes)
         };
-        assert_eq!((of(1680, 560), of(100, 50), of(50, 1120)), ((840, 280), (100, 50), (25, 560)), "{}", wish.name);
+        assert_eq!((of(1680, 560), of(100, 50), of(50, 1120)), ((840, 280), (100, 50), (25, 560)), "{}", spec.name);
     }
 }
 
