@@ -9,6 +9,7 @@ mod citations;
 mod edges;
 mod language;
 mod layers;
+mod links;
 mod manifests;
 mod operations;
 mod published;
@@ -48,6 +49,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     findings.extend(citations::check(workspace)?);
     findings.extend(language::check(workspace)?);
     findings.extend(layers::check(workspace)?);
+    findings.extend(links::check(workspace)?);
     findings.extend(signatures::check(workspace)?);
     findings.extend(published::check(workspace)?);
     findings.extend(operations::check(workspace)?);
