@@ -103,8 +103,12 @@ pub(crate) fn still(mut file: impl BufRead + Seek) -> Result<(DynamicImage, Orie
     Ok((DynamicImage::from_decoder(decoder)?, orientation))
 }
 
-/// Returns the frames of what moves; `None` of what does not.
-pub(crate) fn animation(mut file: impl BufRead + Seek) -> Result<Option<Vec<Frame>>, PictureError> {
+/// Returns the frames of an animation, each shrunk by `shrink` before the next is decoded, so that two large ones are
+/// never in memory; `None` of a picture that is not animated.
+pub(crate) fn animation(
+    mut file: impl BufRead + Seek,
+    shrink: impl Fn(Frame) -> Frame,
+) -> Result<Option<Vec<Frame>>, PictureError> {
     let format = format(&mut file)?;
     let Some(frames) = frames(file, format)? else { return Ok(None) };
     let mut pixels: u64 = 0;
@@ -115,7 +119,7 @@ pub(crate) fn animation(mut file: impl BufRead + Seek) -> Result<Option<Vec<Fram
         if all.len() >= MAX_ANIMATION_FRAMES || pixels > MAX_ANIMATION_PIXELS {
             return Err(PictureError::TooLarge);
         }
-        all.push(crate::make::emoji_frame(frame));
+        all.push(shrink(frame));
     }
     Ok((all.len() > 1).then_some(all))
 }

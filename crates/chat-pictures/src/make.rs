@@ -73,7 +73,7 @@ pub const THUMBNAIL_SPECS: [ThumbnailSpec; 2] = [
 /// # Errors
 /// See [`PictureError`].
 pub fn make_emoji(file: &[u8]) -> Result<EncodedEmoji, PictureError> {
-    let Some(frames) = animation(Cursor::new(file))? else {
+    let Some(frames) = animation(Cursor::new(file), emoji_frame)? else {
         let picture = encoded(&square_of(file, EMOJI_SIDE)?, PictureFormat::Png)?;
         return Ok(EncodedEmoji { picture, still: None });
     };
@@ -87,8 +87,8 @@ pub fn make_emoji(file: &[u8]) -> Result<EncodedEmoji, PictureError> {
     Ok(EncodedEmoji { picture: EncodedPicture { bytes, format: PictureFormat::Gif }, still })
 }
 
-/// A frame of an emoji that moves, as small as it will be: so two large ones are never held at once.
-pub(crate) fn emoji_frame(frame: Frame) -> Frame {
+/// Returns a frame of an animated emoji in its final size.
+fn emoji_frame(frame: Frame) -> Frame {
     let delay = frame.delay();
     let small = square(&DynamicImage::ImageRgba8(frame.into_buffer()), EMOJI_SIDE);
     Frame::from_parts(small.into_rgba8(), 0, 0, delay)

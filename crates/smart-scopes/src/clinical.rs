@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::characters::check_characters;
 use crate::{Permissions, ScopeParseError, ScopeQuery, Syntax, limits};
 
 /// The context of a clinical scope: on whose behalf it gives access.
@@ -56,7 +57,7 @@ impl FromStr for TypeName {
     type Err = ScopeParseError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        crate::scope::check_characters(name)?;
+        check_characters(name)?;
         let well_formed = name.len() <= limits::MAX_TYPE_NAME_BYTES
             && name.starts_with(|c: char| c.is_ascii_uppercase())
             && name.chars().all(|c| c.is_ascii_alphanumeric());

@@ -41,6 +41,7 @@
 //! # Ok::<(), smart_scopes::ScopeParseError>(())
 //! ```
 
+mod characters;
 mod clinical;
 mod error;
 pub mod limits;

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use percent_encoding::percent_decode_str;
 
+use crate::characters::check_characters;
 use crate::{ScopeParseError, limits};
 
 /// Parameters that reach beyond the resources of the scope's own type.
@@ -81,7 +82,7 @@ impl FromStr for ScopeQuery {
     /// The whole must consist of the characters of a scope, which [`crate::Scope`] has checked before it
     /// comes here; called directly, the check is made again, so that every error stays printable.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        crate::scope::check_characters(text)?;
+        check_characters(text)?;
         if text.is_empty() {
             return Err(ScopeParseError::EmptyQuery);
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::characters::check_characters;
 use crate::clinical::parse_after_context;
 use crate::{ClinicalScope, Context, ScopeParseError, limits};
 
@@ -145,15 +146,6 @@ fn parse_prefixed(text: &str) -> Result<Scope, ScopeParseError> {
             .map(Scope::LaunchContext)
             .ok_or_else(|| ScopeParseError::BadLaunchContext { scope: text.to_owned() }),
         _ => Ok(Scope::Custom(text.to_owned())),
-    }
-}
-
-/// Refuses what RFC 6749 section 3.3 keeps out of a scope token.
-pub(crate) fn check_characters(text: &str) -> Result<(), ScopeParseError> {
-    let is_legal = |c: char| c.is_ascii_graphic() && c != '"' && c != '\\';
-    match text.char_indices().find(|(_, c)| !is_legal(*c)) {
-        Some((position, _)) => Err(ScopeParseError::IllegalCharacter { position }),
-        None => Ok(()),
     }
 }
 
