@@ -25,6 +25,15 @@ export function replaceIn(field: HTMLTextAreaElement, start: number, end: number
   }
 }
 
+/** Closes suggestions a moment after their field lost the focus, unless it has it again by then. */
+function useClosingOnBlur(close: () => void): { onBlur: () => void; onFocus: () => void } {
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  return {
+    onBlur: () => void (timer.current = setTimeout(close, 150)),
+    onFocus: () => clearTimeout(timer.current),
+  };
+}
+
 export function CompletingTextArea(props: TextAreaProps) {
   const { value, label, placeholder, onInput, onKeyDown, onPaste } = props;
   const field = useRef<HTMLTextAreaElement>(null);
@@ -51,6 +60,7 @@ export function CompletingTextArea(props: TextAreaProps) {
     asked.current += 1;
     setFound(undefined);
   };
+  const { onBlur, onFocus } = useClosingOnBlur(close);
   const pick = (place: number) => {
     const [area, item] = [field.current, found?.items[place]];
     if (!area || !item || !found) return;
@@ -97,7 +107,8 @@ export function CompletingTextArea(props: TextAreaProps) {
         }}
         onKeyDown={keys}
         onPaste={onPaste}
-        onBlur={() => setTimeout(close, 150)}
+        onBlur={onBlur}
+        onFocus={onFocus}
       />
       {found && (
         <ul class="completions" id="completions" role="listbox" aria-label={t("Suggestions")}>
@@ -157,6 +168,7 @@ export function Picker(props: {
     turn.current += 1;
     setFound([]);
   };
+  const { onBlur, onFocus } = useClosingOnBlur(close);
   const pick = (option: PickerOption | undefined) => {
     if (!option) return;
     close();
@@ -199,9 +211,12 @@ export function Picker(props: {
           onInput?.(typed);
           void look(typed);
         }}
-        onFocus={(event) => void look((event.target as HTMLInputElement).value)}
+        onFocus={(event) => {
+          onFocus();
+          void look((event.target as HTMLInputElement).value);
+        }}
         onKeyDown={keys}
-        onBlur={() => setTimeout(close, 150)}
+        onBlur={onBlur}
       />
       {isOpen && (
         <ul class="completions" id={id} role="listbox" aria-label={label}>
