@@ -227,11 +227,11 @@ export function send(place: Place, content: string): void {
 }
 
 export async function deliver(outgoing: Outgoing): Promise<void> {
-  const put = (error: string | undefined) =>
+  const put = (news: Partial<Outgoing>) =>
     app.setUi({
-      outgoing: app.ui.outgoing.map((one) => (one.localId === outgoing.localId ? { ...one, error } : one)),
+      outgoing: app.ui.outgoing.map((one) => (one.localId === outgoing.localId ? { ...one, ...news } : one)),
     });
-  put(undefined);
+  put({ error: undefined });
   try {
     const { queueId } = app.queue;
     const answer = await request("POST", "messages", {
@@ -240,10 +240,12 @@ export async function deliver(outgoing: Outgoing): Promise<void> {
       local_id: outgoing.localId,
       read_by_sender: true,
     });
+    const sentId = Number(answer["id"]);
+    put({ sentId });
     // Its event takes it out of the list. Should the queue have ended in the meantime, this does.
-    setTimeout(() => discard(outgoing.localId), app.state?.messages.has(Number(answer["id"])) ? 0 : 8_000);
+    setTimeout(() => discard(outgoing.localId), app.state?.messages.has(sentId) ? 0 : 8_000);
   } catch (error) {
-    put(error instanceof Error ? error.message : String(error));
+    put({ error: error instanceof Error ? error.message : String(error) });
   }
 }
 

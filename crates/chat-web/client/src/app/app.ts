@@ -16,6 +16,8 @@ export interface Outgoing {
   readonly content: string;
   readonly error: string | undefined;
   readonly params: Readonly<Record<string, unknown>>;
+  /** The message that it has become, once the server has said so. */
+  readonly sentId?: number;
 }
 
 export interface Toast {

@@ -1,5 +1,5 @@
 // Messages that are on their way, and those that could not be sent.
-import { app, useApp, useStore, shallow } from "../app/app";
+import { app, useApp, useStore, shallow, type Outgoing } from "../app/app";
 import { deliver, discard } from "../app/actions";
 import { openCompose } from "../app/compose";
 import { conversationOf, type Narrow } from "../store/narrow";
@@ -13,7 +13,11 @@ export function OutgoingRows({ narrow }: { narrow: Narrow }) {
   const selfId = useStore((state) => state.selfId);
   const place = conversationOf(narrow, selfId);
   const key = place && placeKey(place);
-  const outgoing = useApp((app) => app.ui.outgoing.filter((one) => key === undefined || one.placeKey === key), shallow);
+  // A page of messages can have it before its event comes.
+  const outgoing = useApp(({ ui, state }) => {
+    const isWaiting = (one: Outgoing) => one.sentId === undefined || !state?.messages.has(one.sentId);
+    return ui.outgoing.filter((one) => (key === undefined || one.placeKey === key) && isWaiting(one));
+  }, shallow);
   const edit = (localId: string, content: string) => {
     discard(localId);
     void openCompose(targetOf(narrow, selfId), content);
