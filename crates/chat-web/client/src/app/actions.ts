@@ -6,7 +6,7 @@ import { applyPage, type Page, type PageMode } from "../store/lists";
 import { narrowKey, wireNarrow, type Narrow } from "../store/narrow";
 import { placeKey, topicPolicy } from "../store/place";
 import { presences } from "../store/initial";
-import type { Channel, Event, Message, Place, State, Topic } from "../store/types";
+import type { Event, Message, Place, State, Topic } from "../store/types";
 import { t } from "../text/language";
 
 /** Messages that are loaded at first, and further ones at once. */
@@ -283,12 +283,7 @@ export function setTopicPolicy(channelId: number, topic: string, policy: number)
 
 export function setChannelProperty(channelId: number, property: string, value: unknown): Promise<boolean> {
   const data = [{ stream_id: channelId, property, value }];
-  const event = { type: "subscription", op: "update", stream_id: channelId, property };
-  const before = app.state?.channels.get(channelId)?.[property as keyof Channel];
-  const shown = { ...event, value };
-  const undone = { ...event, value: before };
-  const change = () => request("POST", "users/me/subscriptions/properties", { subscription_data: data });
-  return attempt(setAtOnce(`channel ${channelId} ${property}`, shown, undone, change));
+  return attempt(request("POST", "users/me/subscriptions/properties", { subscription_data: data }));
 }
 
 export function subscribe(name: string): Promise<boolean> {
