@@ -19,7 +19,7 @@ use crate::store::Shared;
 use crate::word_index::{self, IndexedProperty, STRETCH_SHIFTS};
 
 /// Numbers next to the beginning whose messages are read one by one.
-const NEAREST: i64 = 512;
+const NEAREST: i64 = 2_048;
 
 /// A part of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,9 +181,9 @@ mod tests {
         assert_eq!(
             found,
             [
-                (Stage::Nearest, 999_489, last),
-                (Stage::Stretches(11, 487), 997_376, 999_488),
-                (Stage::Stretches(14, 59), 966_656, 997_375),
+                (Stage::Nearest, 997_953, last),
+                (Stage::Stretches(11, 486), 995_328, 997_952),
+                (Stage::Stretches(14, 59), 966_656, 995_327),
                 (Stage::Stretches(17, 6), 786_432, 966_655),
                 (Stage::Stretches(20, -1), 1, 786_431),
             ]
@@ -198,9 +198,9 @@ mod tests {
         assert_eq!(
             found,
             [
-                (Stage::Nearest, 5_001, 5_512),
-                (Stage::Stretches(11, 2), 5_513, 8_191),
-                (Stage::Stretches(14, 0), 8_192, 32_767),
+                (Stage::Nearest, 5_001, 7_048),
+                (Stage::Stretches(11, 3), 7_049, 10_239),
+                (Stage::Stretches(14, 0), 10_240, 32_767),
                 (Stage::Stretches(17, 0), 32_768, i64::MAX - 1),
             ]
         );
